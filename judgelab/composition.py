@@ -1,0 +1,140 @@
+"""The Hydra edge: composes `conf/` with overrides and says in one line what is wrong with them.
+
+Invariant: Hydra and OmegaConf are known here, in `cli` and in `experiments/` only; everything else works on plain
+dataclasses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from judgelab import config
+from judgelab.errors import UsageError
+from judgelab.settings import (
+    Config,
+    DatasetConfig,
+    EngineConfig,
+    JudgeConfig,
+    ProtocolConfig,
+    SwappedConfig,
+    VllmConfig,
+)
+
+OPEN_KEYS = ("engine.args.", "judge.template_kwargs.")  # hold names that are not ours to list
+
+
+def register() -> None:
+    """Put the schema where `conf/*.yaml` name it in their defaults."""
+    from hydra.core.config_store import ConfigStore
+
+    store = ConfigStore.instance()
+    store.store(name="schema", node=Config(protocol=ProtocolConfig(), engine=EngineConfig()))
+    for name, protocol in config.PROTOCOLS.items():
+        store.store(group="protocol", name=f"schema_{name}", node=protocol)
+    for name, engine in config.ENGINES.items():
+        store.store(group="engine", name=f"schema_{name}", node=engine)
+
+
+def open_keys(overrides: Sequence[str]) -> list[str]:
+    """Overrides with `++` put before keys whose names are not ours to list (`engine.args.max_num_seqs=8`)."""
+    return [f"++{each}" if each.startswith(OPEN_KEYS) else each for each in overrides]
+
+
+def check(overrides: Sequence[str]) -> None:
+    """Compose every override's first choice and turn what Hydra says into one line with the nearest valid key."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+    except HydraException as error:
+        raise UsageError(f"cannot read the overrides: {_one_line(str(error))} (form: key=value)") from error
+    single = []
+    for text, override in zip(overrides, parsed, strict=True):
+        if override.is_sweep_override():
+            first = next(iter(override.sweep_string_iterator()), "null")
+            text = f"{text.partition('=')[0]}={first}"
+        single.append(text)
+    try:
+        compose(single)
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UsageError(_explain(error, single)) from error
+
+
+def compose(overrides: Sequence[str]) -> Config:
+    """The Config that these overrides make of `conf/config.yaml`."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    register()
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(config.conf_dir()), version_base="1.3"):
+        return from_hydra(hydra_compose("config", overrides=list(overrides)))
+
+
+def from_hydra(composed: Any) -> Config:
+    """A composed DictConfig as a Config."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import MissingMandatoryValue
+
+    try:
+        settings = OmegaConf.to_object(composed)
+    except MissingMandatoryValue as error:
+        key = re.search(r"full_key: (\S+)", str(error))
+        raise UsageError(f"{key[1] if key else 'a value'} is missing: give {key[1] if key else 'it'}=VALUE") from error
+    assert isinstance(settings, Config)
+    return settings
+
+
+def _explain(error: Exception, overrides: Sequence[str]) -> str:
+    causes = [error]
+    while causes[-1].__cause__ is not None:
+        causes.append(causes[-1].__cause__)  # type: ignore[arg-type]
+    text = "\n".join(str(cause) for cause in causes)
+    if missing := re.search(r"Could not find '([^']+)'", text):
+        group, _, name = missing[1].rpartition("/")
+        return (
+            f"no {group} {name!r}{config.nearest(name, config.options(group))}"
+            if group in config.GROUPS
+            else f"no config {missing[1]!r}"
+        )
+    if key := re.search(r"Key '([^']+)' (?:is not in struct|not in '\w+')", text):
+        full = re.search(r"full_key: (\S+)", text)
+        name = full[1] if full else key[1]
+        return f"no setting {name!r}{config.nearest(name, _keys(overrides))}"
+    if group := re.search(r"Could not override '([^']+)'", text):
+        return f"no setting {group[1]!r}{config.nearest(group[1], _keys(overrides))}"
+    return _one_line(text)
+
+
+def _keys(overrides: Sequence[str]) -> list[str]:
+    """Every dotted key that the chosen groups have, those overridden by name left out."""
+    chosen = {group: value for group, _, value in (o.partition("=") for o in overrides) if group in config.GROUPS}
+    parts: list[Any] = [Config()]
+    keys = [f.name for f in fields(Config)]
+    for group in config.GROUPS:
+        try:
+            part = config.preset(group, chosen[group]) if group in chosen else None
+        except UsageError:
+            part = None
+        part = (
+            part
+            or {
+                "protocol": SwappedConfig,
+                "engine": VllmConfig,
+                "dataset": DatasetConfig,
+                "judge": JudgeConfig,
+            }[group]()
+        )
+        keys += [f"{group}.{f.name}" for f in fields(part)]
+    return keys + [f"analysis.{f.name}" for f in fields(parts[0].analysis)]
+
+
+def _one_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "; ".join(line for line in lines if not line.startswith(("full_key", "object_type", "reference_type")))

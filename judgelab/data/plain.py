@@ -1,0 +1,58 @@
+"""A question set of one's own, as JSON lines or CSV.
+
+Invariant: a field that is not known is an error, because a misspelt `aliases` that is passed over in silence
+would let a swap equal a right answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from judgelab.data.entity import ENTITY_TYPES, FRESHNESS
+from judgelab.data.files import read_csv, read_jsonl
+from judgelab.data.rows import BadFieldError, Loaded, Row, collect_items
+from judgelab.errors import UsageError
+from judgelab.records import QAItem, content_hash
+
+FIELDS = ("id", "question", "answers", "aliases", "type", "popularity", "freshness")
+_TYPES: dict[str, str] = {name: name for name in ENTITY_TYPES}
+_FRESHNESS: dict[str, str] = {name: name for name in FRESHNESS}
+
+
+def load_plain(path: Path) -> Loaded[QAItem]:
+    """The questions of a `*.jsonl` or `*.csv` file with `question` and `answers`; the other FIELDS are optional.
+
+    `answers` and `aliases` are a list, or a text: one that begins with `[` is read as a JSON list, any other is
+    one answer. The first answer is the reference. `type` is an OntoNotes label, `popularity` a number that is
+    not negative, `freshness` never, slow or fast. Without `id`, the id is the hash of question and answers.
+    """
+    match path.suffix.lower():
+        case ".jsonl":
+            return collect_items(path, read_jsonl(path), _item)
+        case ".csv":
+            return collect_items(path, read_csv(path, ("question", "answers")), _item)
+        case other:
+            raise UsageError(
+                f"{path}: a plain set is a .jsonl or a .csv file, not {other or 'one without an ending'} "
+                "(knobs: dataset.path, dataset.format)"
+            )
+
+
+def _item(row: Row) -> QAItem:
+    unknown = next((name for name in row.values if name not in FIELDS), None)
+    if unknown is not None:
+        raise BadFieldError(unknown[:60], f"unknown field; the known ones are {', '.join(FIELDS)}")
+    question, answers = row.text("question"), row.texts("answers")
+    return QAItem(
+        row.identity("id") or content_hash([question, answers]),
+        question,
+        answers,
+        row.optional_texts("aliases"),
+        entity_type=_optional(row, "type", _TYPES),
+        popularity=row.popularity("popularity"),
+        freshness=_optional(row, "freshness", _FRESHNESS),
+    )
+
+
+def _optional(row: Row, name: str, choices: dict[str, str]) -> str | None:
+    return None if row.optional_text(name) is None else row.choice(name, choices)

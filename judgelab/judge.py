@@ -1,0 +1,55 @@
+"""The judge: a model and how it is prompted, resolved to what an engine needs.
+
+Invariant: everything here that changes an answer is part of the judge's identity, and nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """How a reasoning model thinks before its verdict: `open` starts the block, `stop` ends it, `close` is
+    what stands between the block and the answer."""
+
+    open: str = "<think>\n"
+    stop: str = "</think>"
+    close: str = "\n</think>\n\n"
+    max_tokens: int = 2048
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A judge whose weights lie at `path` (a local Hugging Face directory).
+
+    `weights_id` names their content (hub revision or hash). `chat_template` overrides the tokenizer's own.
+    `answer_prefix` is the text between the generation prompt and the verdict.
+    """
+
+    name: str
+    path: Path
+    weights_id: str
+    dtype: str = "bfloat16"
+    quantization: str | None = None
+    max_model_len: int | None = None
+    tensor_parallel: int = 1
+    chat_template: str | None = None
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    answer_prefix: str = ""
+    thinking: Thinking | None = None
+    trust_remote_code: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        """What of the judge changes its answers, as plain JSON values."""
+        return {
+            "weights": self.weights_id,
+            "dtype": self.dtype,
+            "quantization": self.quantization,
+            "chat_template": self.chat_template,
+            "template_kwargs": dict(self.template_kwargs),
+            "answer_prefix": self.answer_prefix,
+        }

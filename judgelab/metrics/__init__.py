@@ -1,0 +1,1 @@
+"""Figures computed from frames of records: pure functions, each result an `Estimate` with interval, n and method."""

@@ -1,0 +1,159 @@
+"""What flows through a run and what is stored of it.
+
+Invariant: a record carries either a verdict of a closed label set or the reason why there is none, never both
+and never a default.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Reason(StrEnum):
+    """Why a judgment has no verdict."""
+
+    TRUNCATED = "truncated"
+    PARSE_ERROR = "parse_error"
+    TOO_LONG = "too_long"
+    NO_CANDIDATE = "no_candidate"
+    ENGINE_ERROR = "engine_error"
+
+    @property
+    def final(self) -> bool:
+        """Whether asking again is known to end the same way; the others are tried again on relaunch."""
+        return self is not Reason.ENGINE_ERROR
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A label of the protocol's closed set; `probabilities` (label -> p, sums to 1) where the form yields them."""
+
+    label: str
+    probabilities: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Unscored:
+    """A failed judgment: excluded from point estimates, counted, and bounded."""
+
+    reason: Reason
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a chat."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call to the engine as a record keeps it: enough to audit the judgment without the cache."""
+
+    purpose: str
+    key: str
+    messages: tuple[Message, ...]
+    continuation: str
+    text: str
+    finish_reason: str
+    prompt_tokens: int
+    cached_tokens: int
+    generated_tokens: int
+    thinking_tokens: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class QAItem:
+    """A question with its gold answers. `answers[0]` is the reference; all of `answers` and `aliases` are right."""
+
+    item_id: str
+    question: str
+    answers: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    entity_type: str | None = None
+    popularity: float | None = None
+    freshness: str | None = None
+
+    @property
+    def reference(self) -> str:
+        """The answer that serves as original reference."""
+        return self.answers[0]
+
+    @property
+    def right(self) -> tuple[str, ...]:
+        """Every string that a swap must neither equal, contain nor be contained in."""
+        return (*self.answers, *self.aliases)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person for popularity swaps; `decile` 0 (obscure) to 9 (famous) within its pool."""
+
+    name: str
+    aliases: tuple[str, ...]
+    popularity: float
+    decile: int
+
+
+@dataclass(frozen=True)
+class Triplet:
+    """What the swapped protocol judges: one reference beside one candidate.
+
+    `cell` is `oo`, `os`, `so` or `ss`: whose reference, whose candidate (original or swapped). `flags` names the
+    fidelity checks that the candidate failed. Empty `swapped`/`candidate` where no admissible one exists.
+    """
+
+    question: str
+    reference: str
+    candidate: str
+    cell: str
+    truth: str
+    swap: str
+    original: str
+    swapped: str
+    entity_type: str | None = None
+    swapped_type: str | None = None
+    popularity: float | None = None
+    swapped_popularity: float | None = None
+    freshness: str | None = None
+    candidate_source: str = "template"
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """One judgment as stored: a row of `records*.jsonl`."""
+
+    record_id: str
+    item_id: str
+    cell: str
+    verdict: str | None
+    subject: Triplet
+    unscored: Unscored | None = None
+    probabilities: Mapping[str, float] | None = None
+    calls: tuple[Call, ...] = ()
+    attempts: int = 1
+    extra: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Hold the invariant where every record is made."""
+        if (self.verdict is None) == (self.unscored is None):
+            raise ValueError(f"record {self.record_id}: exactly one of verdict and unscored must be given")
+
+
+def canonical_json(value: Any) -> str:
+    """The one spelling of a value: sorted keys, no spaces, NaN refused; what hashes are taken of."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def content_hash(value: Any, length: int = 16) -> str:
+    """First `length` hex digits of the sha256 of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:length]

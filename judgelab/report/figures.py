@@ -1,0 +1,243 @@
+"""The figures of a report as SVG.
+
+Invariant: every point stands with its interval and its n; a figure without data is None, never an empty frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from judgelab.metrics.accuracy import CELLS
+from judgelab.metrics.calibration import Calibration
+from judgelab.metrics.estimate import Estimate
+from judgelab.metrics.groups import Popularity
+from judgelab.metrics.rpag import VERDICTS
+from judgelab.report.clean import printable, shortened
+from judgelab.report.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, draw
+from judgelab.report.numbers import whole_of
+from judgelab.report.run_report import RunReport
+from judgelab.settings import Condition, Swap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_NAME = 34  # characters a label may have
+_COLOURS = dict(zip(Swap, (BLUE, ORANGE, VERMILION, SKY, PURPLE, GREEN), strict=True))
+_MARKERS = dict(zip(Condition, "osD^", strict=True))
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A line of a forest plot."""
+
+    label: str
+    estimate: Estimate
+    colour: str
+    marker: str
+
+
+def rpag_by_swap(reports: Sequence[RunReport]) -> str | None:
+    """RPAG of each run, one line a run, grouped by swap type; None if no run has one."""
+    rows = []
+    for report in sorted(reports, key=_place):
+        setting = report.setting
+        where = [shortened(report.summary["dataset"], _NAME), *(setting.get(k, "") for k in ("swap", "condition"))]
+        rows.append(
+            _Row(
+                f"{shortened(report.judge, _NAME)}\n{', '.join(part.replace('_', '-') for part in where if part)}",
+                report.metrics["rpag"],
+                _COLOURS.get(Swap(setting["swap"]), BLACK) if setting.get("swap") in list(Swap) else BLACK,
+                _MARKERS[Condition(setting["condition"])] if setting.get("condition") in list(Condition) else "o",
+            )
+        )
+    return _forest(rows, lines=2)
+
+
+def rpag_by_type(report: RunReport) -> str | None:
+    """RPAG of one run, of all items and of each entity type."""
+    rows = [_Row(f"all items ({report.setting.get('swap', '')})", report.metrics["rpag"], BLACK, "D")]
+    rows += [
+        _Row(f"{shortened(group.name, _NAME)} ({group.items} items)", group.rpag, BLUE, "o")
+        for group in report.figures.by_type
+        if group.items < report.summary["n_items"]
+    ]
+    return _forest(rows)
+
+
+def verdict_mix(report: RunReport) -> str | None:
+    """Verdicts per cell as stacked bars, the expected one outlined; None without records."""
+    counts = report.figures.verdicts
+    if not any(sum(of.values()) for of in counts.values()):
+        return None
+    truth = report.frame.drop_duplicates("cell").set_index("cell")["truth"].to_dict()
+    styles = {
+        "CORRECT": (BLUE, "white", ""),
+        "INCORRECT": (ORANGE, "black", ""),
+        "NOT_ATTEMPTED": ("#D9D9D9", "black", ""),
+        "unscored": ("white", "black", "////"),
+    }
+    cells = [cell for cell in CELLS if sum(counts[cell].values())]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        for y, cell in enumerate(cells):
+            total, left = sum(counts[cell].values()), 0.0
+            parts = {verdict: counts[cell][verdict] for verdict in VERDICTS}
+            parts["unscored"] = total - sum(parts.values())
+            for name, count in parts.items():
+                fill, ink, hatch = styles[name]
+                share = count / total
+                expected = name == truth.get(cell)
+                axes.barh(
+                    y,
+                    share,
+                    left=left,
+                    height=0.62,
+                    color=fill,
+                    edgecolor="black",
+                    linewidth=2.4 if expected else 0.6,
+                    hatch=hatch,
+                    zorder=3 if expected else 2,
+                )
+                if share >= 0.06:
+                    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0} if hatch else None
+                    axes.text(
+                        left + share / 2, y, f"{share:.0%}", ha="center", va="center", color=ink, zorder=4, bbox=box
+                    )
+                left += share
+        axes.set_yticks(range(len(cells)), [f"{cell}: expect {truth.get(cell, '?')}" for cell in cells])
+        axes.set_ylim(len(cells) - 0.5, -0.5)
+        axes.set_xlim(0, 1)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
+        axes.set_xlabel("share of the cell's judgments (outlined: the expected verdict)")
+        _right_labels(axes, [f"n={sum(counts[cell].values()):,}" for cell in cells])
+        from matplotlib.patches import Patch
+
+        handles = [
+            Patch(facecolor=fill, edgecolor="black", linewidth=0.6, hatch=hatch, label=name)
+            for name, (fill, _, hatch) in styles.items()
+        ]
+        figure.legend(handles=handles, loc="outside upper center", ncols=4, frameon=False)
+
+    return draw(1.3 + 0.42 * len(cells), paint)
+
+
+def reliability(calibration: Calibration) -> str | None:
+    """Share of CORRECT truths against p(CORRECT), with the counts below; None without probabilities."""
+    bins = calibration.bins
+    if not bins:
+        return None
+    metrics = calibration.metrics
+
+    def paint(figure: Figure) -> None:
+        curve, histogram = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+        curve.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1, label="calibrated")
+        x, y = [b.mean_p for b in bins], [b.correct.value for b in bins]
+        arms = [[b.correct.value - b.correct.lo for b in bins], [b.correct.hi - b.correct.value for b in bins]]
+        curve.errorbar(
+            x, y, yerr=arms, fmt="o", color=BLUE, capsize=3, markersize=5, label="share of CORRECT, with interval"
+        )
+        curve.set_ylim(-0.03, 1.03)
+        curve.set_ylabel("share whose truth is CORRECT")
+        curve.legend(loc="upper left", frameon=False)
+        curve.set_title("   ".join(f"{title} {whole_of(metrics[name])}" for name, title in _MEASURES[:2]))
+        counts = [b.n for b in bins]
+        middles = [(b.lo + b.hi) / 2 for b in bins]
+        histogram.bar(middles, counts, width=0.08, color=SKY, edgecolor="black", linewidth=0.6)
+        for middle, count in zip(middles, counts, strict=True):
+            histogram.text(middle, count, f"{count:,}", ha="center", va="bottom")
+        histogram.set_ylim(0, max(counts) * 1.35)
+        histogram.set_xlim(-0.03, 1.03)
+        histogram.set_ylabel("judgments")
+        histogram.set_xlabel(f"p(CORRECT) by the judge, ten bins (n={sum(counts):,}; ECE {whole_of(metrics['ece'])})")
+        figure.align_ylabels()
+
+    return draw(5.2, paint)
+
+
+_MEASURES = (("brier", "Brier"), ("auroc", "AUROC"))
+
+
+def popularity(found: Popularity, of: str) -> str | None:
+    """RPAG by decile of popularity, the slope above; None without popularities. `of` says whose they are."""
+    deciles = [tenth for tenth in found.deciles if math.isfinite(tenth.group.rpag.value)]
+    if len(deciles) < 2 or not math.isfinite(found.slope.value):
+        return None
+
+    def paint(figure: Figure) -> None:
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+        axes = figure.add_subplot()
+        x = [math.sqrt(tenth.lo * tenth.hi) for tenth in deciles]
+        y = [tenth.group.rpag.value for tenth in deciles]
+        arms = [
+            [tenth.group.rpag.value - tenth.group.rpag.lo for tenth in deciles],
+            [tenth.group.rpag.hi - tenth.group.rpag.value for tenth in deciles],
+        ]
+        axes.axhline(0, color=BLACK, linewidth=0.8)
+        axes.errorbar(x, y, yerr=arms, fmt="o", color=BLUE, capsize=3, markersize=5)
+        axes.set_xscale("log")
+        wide = max(x) >= 100 * min(x)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlabel(f"popularity of {of}, page views (log scale; one point a tenth of the items)")
+        axes.set_ylabel("RPAG, points")
+        axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+        top = max(tenth.group.rpag.hi for tenth in deciles)
+        bottom = min(tenth.group.rpag.lo for tenth in deciles)
+        room = 0.12 * (top - bottom or 1.0)
+        axes.set_ylim(bottom - 1.4 * room, top + room / 2)
+        for at, tenth in zip(x, deciles, strict=True):
+            axes.text(at, bottom - 1.2 * room, f"{tenth.group.items}", ha="center", va="bottom")
+        axes.text(1.0, bottom - 1.2 * room, " items", ha="left", va="bottom", transform=axes.get_yaxis_transform())
+        axes.set_title(f"slope {whole_of(found.slope)} per tenfold popularity (n={found.slope.n:,} items)")
+
+    return draw(3.6, paint)
+
+
+def _forest(rows: Sequence[_Row], lines: int = 1) -> str | None:
+    rows = [row for row in rows if math.isfinite(row.estimate.value)]
+    if not rows:
+        return None
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        axes.axvline(0, color=BLACK, linewidth=0.8)
+        for y, row in enumerate(rows):
+            e = row.estimate
+            arms = [[e.value - e.lo], [e.hi - e.value]]
+            axes.errorbar(
+                [e.value], [y], xerr=arms, fmt=row.marker, color=row.colour, capsize=3, markersize=5.5, linewidth=1.6
+            )
+        axes.set_yticks(range(len(rows)), [row.label for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel("RPAG = ACC_o - ACC_s, points (0: follows either reference alike)")
+        _right_labels(axes, [f"{_plain(row.estimate)}, n={row.estimate.n:,}" for row in rows])
+
+    return draw(0.9 + len(rows) * (0.3 if lines == 1 else 0.46), paint)
+
+
+def _plain(estimate: Estimate) -> str:
+    return whole_of(estimate).replace(" points", "")
+
+
+def _right_labels(axes: Any, labels: Sequence[str]) -> None:
+    """Text at the right end of each row, outside the axes."""
+    twin: Axes = axes.twinx()
+    twin.set_ylim(axes.get_ylim())
+    twin.set_yticks(range(len(labels)), [printable(label) for label in labels])
+    twin.tick_params(axis="y", length=0)
+    twin.spines[:].set_visible(False)
+
+
+def _place(report: RunReport) -> tuple[str, str, str, str]:
+    setting = report.setting
+    return report.summary["dataset"], setting.get("swap", ""), setting.get("condition", ""), report.judge

@@ -1,0 +1,104 @@
+"""The self-contained page of one or several runs, and the full set of a run's output files.
+
+Invariant: the page asks for nothing outside itself, and text of models and data stays text in it: escaped in the
+markup, encoded in the embedded JSON, and kept from running by a content policy that admits this page's script alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelab.journal import write_atomic
+from judgelab.metrics.paired import holm
+from judgelab.report.clean import clean
+from judgelab.report.csv_files import csv_files
+from judgelab.report.drawing import inline
+from judgelab.report.judgments import embed
+from judgelab.report.numbers import interval_of, number, percent, value_of, whole_of
+from judgelab.report.run_report import RunReport
+from judgelab.report.views import run_figures, swap_figure, view
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+def write_report(reports: Sequence[RunReport], path: Path) -> None:
+    """Write one page for the runs, in the order given. Raises JudgelabError if it cannot be written."""
+    write_atomic(path, page(reports))
+
+
+def write_outputs(report: RunReport, folder: Path) -> None:
+    """Write tables/*.csv, figures/*.svg and report.html of one run below `folder`.
+
+    A figure that has no data any more (another analysis, other records) is removed.
+    """
+    for name, text in csv_files(report).items():
+        write_atomic(folder / "tables" / name, text)
+    for each in (swap_figure([report]), *run_figures(report)):
+        path = folder / "figures" / f"{each.file}.svg"
+        if each.svg is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomic(path, each.svg)
+    write_report([report], folder / "report.html")
+
+
+def page(reports: Sequence[RunReport]) -> str:
+    """The page as text: the same bytes for the same runs."""
+    from markupsafe import Markup
+
+    environment = _environment()
+    script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    judgments = embed(reports)
+    return environment.get_template("report.html.j2").render(
+        runs=[view(report) for report in reports],
+        adjusted=holm([report.metrics["mcnemar_oo_ss"].value for report in reports]),
+        swap_figure=swap_figure(reports) if len(reports) > 1 else None,
+        judgments=Markup(judgments.data),  # noqa: S704 - made safe by judgments.embed
+        trace_note=judgments.note,
+        n_judgments=sum(len(report.records) for report in reports),
+        style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - a file of ours
+        script=Markup(script),  # noqa: S704 - a file of ours
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    def finalize(value: Any) -> Any:
+        return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    def svg(text: str, alt: str) -> Markup:
+        label = Markup('<svg role="img" aria-label="{}" ').format(clean(alt))
+        return Markup(inline(text).replace("<svg ", label, 1))  # noqa: S704 - matplotlib escapes what it draws
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    filters: Mapping[str, Any] = {
+        "value": value_of,
+        "interval": interval_of,
+        "whole": whole_of,
+        "count": lambda n: number(n, "count"),
+        "items": lambda n: f"{n:,} item{'' if n == 1 else 's'}",
+        "p": lambda p: number(p, "p"),
+        "fraction": lambda share: number(share, "fraction"),
+        "share": percent,
+        "svg": svg,
+    }
+    environment.filters.update(filters)
+    return environment

@@ -1,0 +1,190 @@
+"""The run directory: everything a figure needs, so that scoring and reporting never need a model.
+
+Invariant: `runs/<protocol>/<dataset>/<judge>/<hash>/`, the hash made of what may change a record and nothing else:
+same science, same directory, and to launch again is to resume.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, fields
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelab.engines.cached import Tally
+from judgelab.errors import JudgelabError, UsageError
+from judgelab.journal import JournalWriter, read_journal, write_atomic
+from judgelab.records import Record, content_hash
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+
+@dataclass(frozen=True)
+class Science:
+    """All that may change a record, as plain JSON values; its hash names the run."""
+
+    protocol: Mapping[str, Any]
+    dataset: Mapping[str, Any]
+    judge: Mapping[str, Any]
+    engine: Mapping[str, Any]
+    limit: int | None
+    seed: int
+    prompts: str
+
+    def digest(self) -> str:
+        """12 hex digits."""
+        return content_hash(asdict(self), 12)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One process that worked on a run: what it did and on what."""
+
+    started: str
+    seconds: float
+    host: str
+    shard: str | None
+    ended: str  # complete, part, drained or failed
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    engine: Mapping[str, str] = field(default_factory=dict)
+
+
+@cache
+def _record_adapter() -> TypeAdapter[Record]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Record)
+
+
+def now() -> str:
+    """UTC time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+class RunDirectory:
+    """One run on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._writer = JournalWriter(path, "records")
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """An existing run; UsageError if `path` is none."""
+        if not (path / "manifest.json").is_file():
+            raise UsageError(f"{path} is not a run directory (no manifest.json in it)")
+        return cls(path)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest as written; empty before the first launch."""
+        try:
+            return dict(json.loads((self.path / "manifest.json").read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise JudgelabError(f"{self.path / 'manifest.json'} is damaged: {error}") from error
+
+    def claim(self, science: Science, config_yaml: str, about: Mapping[str, Any]) -> None:
+        """Create the directory, or check that it holds this very science.
+
+        Raises JudgelabError naming the first field that differs.
+        """
+        expected = asdict(science)
+        if manifest := self.manifest:
+            found = manifest["science"]
+            for name, value in expected.items():
+                if found.get(name) != json.loads(json.dumps(value)):
+                    raise JudgelabError(
+                        f"{self.path}: manifest.json does not match this run in {name!r}: "
+                        f"it has {found.get(name)!r}, this run has {value!r}"
+                    )
+            return
+        write_atomic(self.path / "config.yaml", config_yaml)
+        self._write_manifest({"science": expected, "created": now(), **about, "launches": []})
+
+    @contextmanager
+    def lock(self, shard: str | None) -> Iterator[None]:
+        """Hold the run (or one shard of it) for this process; a second one is told who works on it."""
+        name = ".lock" if shard is None else f".lock-{shard.replace('/', '-of-')}"
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / name).open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                file.seek(0)
+                raise JudgelabError(
+                    f"{self.path} is being worked on by {file.read().strip() or 'another process'}; "
+                    "wait for it, or split the run with shard=k/n"
+                ) from error
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()} since {now()}")
+            file.flush()
+            yield
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Store the records of one item together; they are on disk when this returns."""
+        if values := [asdict(record) for record in records]:
+            self._writer.append(*values)
+
+    def close(self) -> None:
+        """Close this process's journal."""
+        self._writer.close()
+
+    def records(self) -> dict[str, Record]:
+        """By record id. Of several with one id, the first scored one counts, else the last unscored one."""
+        found: dict[str, Record] = {}
+        for line in read_journal(self.path, "records"):
+            record = _record_adapter().validate_python(line.value)
+            known = found.get(record.record_id)
+            if known is None or known.verdict is None:
+                found[record.record_id] = record
+        return found
+
+    def add_launch(self, launch: Launch) -> None:
+        """Note what this process did, in a file of its own, and renew the manifest's totals."""
+        with JournalWriter(self.path, "launches") as writer:
+            writer.append(asdict(launch))
+        launches = [_launch(line.value) for line in read_journal(self.path, "launches")]
+        launches.sort(key=lambda each: each.started)
+        totals: dict[str, Tally] = {}
+        for each in launches:
+            for purpose, tally in each.tallies.items():
+                totals[purpose] = totals.get(purpose, Tally()) + tally
+        manifest = self.manifest
+        manifest["launches"] = [asdict(each) for each in launches]
+        manifest["totals"] = {purpose: asdict(tally) for purpose, tally in sorted(totals.items())}
+        self._write_manifest(manifest)
+
+    def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        write_atomic(
+            self.path / "manifest.json",
+            json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        )
+
+
+def _launch(value: Mapping[str, Any]) -> Launch:
+    values = {f.name: value[f.name] for f in fields(Launch)}
+    values["tallies"] = {purpose: Tally(**tally) for purpose, tally in value["tallies"].items()}
+    return Launch(**values)
+
+
+def find_runs(paths: Iterable[Path]) -> list[RunDirectory]:
+    """The runs at or below each path, in path order; UsageError for a path without any."""
+    found: list[RunDirectory] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"{path} does not exist")
+        below = [path] if (path / "manifest.json").is_file() else sorted(m.parent for m in path.rglob("manifest.json"))
+        if not below:
+            raise UsageError(f"no run directory at or below {path} (none holds a manifest.json)")
+        found += [RunDirectory(each) for each in below]
+    return found
