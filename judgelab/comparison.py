@@ -6,6 +6,7 @@ over all pairs that are shown together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pair:
-    """A run against the baseline run. `p` is the exact McNemar p-value over all common judgments, `p_holm` the same
-    adjusted over the pairs of the comparison."""
+    """A run against the baseline run. `kappa` is Cohen's between their verdicts, `p_holm` the p-value of
+    `flips.test` adjusted over the comparison's pairs."""
 
     run: Path
     label: str
     flips: Flips
-    p: Estimate
+    kappa: Estimate
     p_holm: float
 
 
@@ -47,8 +48,7 @@ class Comparison:
 
 def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Comparison:
     """Set every run beside the first. Raises UsageError if a pair has no judgment in common."""
-    from judgelab.metrics.accuracy import outcome
-    from judgelab.metrics.paired import flips, holm, mcnemar
+    from judgelab.metrics.paired import flips, holm
 
     labels = _labels(runs)
     frames = [frame(run.records().values()) for run in runs]
@@ -59,29 +59,36 @@ def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Compariso
         result = flips(base, other, coding, analysis.level, analysis.resamples, seed=0)
         if result.common == 0:
             raise UsageError(f"{run.path} and {runs[0].path} have no item and cell in common")
-        both = base.merge(other, on=["item_id", "cell"], suffixes=("_a", "_b"))
-        sides = [
-            outcome(both.rename(columns={f"{c}_{s}": c for c in ("truth", "verdict", "reason")}), coding) for s in "ab"
-        ]
-        counted = sides[0].counted & sides[1].counted
-        b = int((counted & sides[0].right & ~sides[1].right).sum())
-        c = int((counted & sides[1].right & ~sides[0].right).sum())
-        found.append((run, label, result, mcnemar(b, c, int(counted.sum()), ("baseline", "other"))))
-    adjusted = holm([p.value for *_, p in found])
+        found.append((run, label, result, _kappa(base, other, analysis)))
+    adjusted = holm([result.test.value for *_, result, _ in found])
     pairs = tuple(
-        Pair(run.path, label, result, p, p_holm)
-        for (run, label, result, p), p_holm in zip(found, adjusted, strict=True)
+        Pair(run.path, label, result, kappa, p_holm)
+        for (run, label, result, kappa), p_holm in zip(found, adjusted, strict=True)
     )
     return Comparison(runs[0].path, labels[0], pairs, _table(labels[0], pairs))
+
+
+def _kappa(first: pd.DataFrame, second: pd.DataFrame, analysis: AnalysisConfig) -> Estimate:
+    from judgelab.metrics.agreement import agreement
+    from judgelab.metrics.rpag import VERDICTS
+
+    columns = ["item_id", "cell", "verdict"]
+    both = first[columns].merge(second[columns], on=["item_id", "cell"], suffixes=("_a", "_b")).dropna()
+    items, one, two = (both[name].tolist() for name in ("item_id", "verdict_a", "verdict_b"))
+    return agreement(items, one, two, VERDICTS, analysis.level, analysis.resamples, seed=0)["kappa"]
 
 
 def _labels(runs: Sequence[RunDirectory]) -> list[str]:
     """For each run, the settings in which not all runs agree; its path where that tells none apart."""
     flat = [_flatten(run.manifest["science"]) for run in runs]
     keys = [key for key in dict.fromkeys(k for each in flat for k in each) if len({str(f.get(key)) for f in flat}) > 1]
-    keys = [key for key in keys if not key.startswith(("judge.", "dataset.content", "prompts")) or key == "judge.name"]
-    labels = [", ".join(f"{key.removeprefix('protocol.')}={each.get(key, '-')}" for key in keys) for each in flat]
-    return labels if all(labels) else [str(run.path) for run in runs]
+    # A judge's name stands for all of it, and a scripted one's for its rule.
+    keys = [key for key in keys if key == "judge.name" or not key.startswith(("judge.", "engine.rule"))]
+    labels = [
+        ", ".join(f"{key.removeprefix('protocol.').removesuffix('.name')}={each.get(key, '-')}" for key in keys)
+        for each in flat
+    ]
+    return labels if len(set(labels)) == len(labels) else [str(run.path) for run in runs]
 
 
 def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
@@ -106,9 +113,10 @@ def _table(baseline: str, pairs: Sequence[Pair]) -> pd.DataFrame:
                 "scored": pair.flips.scored,
                 "flipped": len(pair.flips.flipped),
                 **spread("flip_rate", pair.flips.rate),
+                **spread("kappa", pair.kappa),
                 **spread("acc_difference", pair.flips.acc_difference),
                 **spread("rpag_difference", pair.flips.rpag_difference),
-                "p": pair.p.value,
+                "p": pair.flips.test.value,
                 "p_holm": pair.p_holm,
             }
             for pair in pairs
@@ -117,29 +125,32 @@ def _table(baseline: str, pairs: Sequence[Pair]) -> pd.DataFrame:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """One line a pair, with intervals."""
+    """What the runs are, then one line a pair, with intervals."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    console.print(Text(f"baseline: {comparison.label}", "bold"))
+    console.width = max(console.width, 132)  # figures cut short would be worse than a wrapped line
+    console.print(Text(f"baseline  {comparison.label}", "bold"))
+    for number, pair in enumerate(comparison.pairs, 1):
+        console.print(Text(f"run {number}     {pair.label}"))
     table = Table(box=None, pad_edge=False)
-    for heading in ("against it", "common", "flipped", "flip rate", "accuracy, points", "RPAG, points", "p (Holm)"):
-        table.add_column(heading, justify="left" if heading == "against it" else "right")
-    for pair in comparison.pairs:
-        rate = pair.flips.rate
+    for heading in ("run", "common", "flipped", "flip rate", "kappa", "accuracy, points", "RPAG, points", "p (Holm)"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for number, pair in enumerate(comparison.pairs, 1):
         table.add_row(
-            Text(pair.label),
+            str(number),
             f"{pair.flips.scored}/{pair.flips.common}",
             str(len(pair.flips.flipped)),
-            f"{rate.value:.3f} [{rate.lo:.3f}, {rate.hi:.3f}]",
-            _points(pair.flips.acc_difference),
-            _points(pair.flips.rpag_difference),
-            f"{pair.p.value:.3g} ({pair.p_holm:.3g})",
+            _spread(pair.flips.rate, ".3f"),
+            _spread(pair.kappa, ".2f"),
+            _spread(pair.flips.acc_difference, "+.1f"),
+            _spread(pair.flips.rpag_difference, "+.1f"),
+            f"{pair.flips.test.value:.3g} ({pair.p_holm:.3g})",
         )
     console.print(table)
-    console.print("differences are run minus baseline; p is McNemar's exact test on correctness", style="dim")
+    console.print("differences are run minus baseline; p is an exact McNemar test with questions as pairs", style="dim")
 
 
 def print_flips(comparison: Comparison) -> None:
@@ -165,5 +176,7 @@ def print_flips(comparison: Comparison) -> None:
             console.print(table)
 
 
-def _points(estimate: Estimate) -> str:
-    return f"{estimate.value:+.1f} [{estimate.lo:+.1f}, {estimate.hi:+.1f}]"
+def _spread(estimate: Estimate, form: str) -> str:
+    if math.isnan(estimate.value):
+        return "undefined"
+    return f"{estimate.value:{form}} [{estimate.lo:{form}}, {estimate.hi:{form}}]"

@@ -89,9 +89,7 @@ def plan(config: Config) -> Plan:
     from judgelab.data import load
 
     cfg.validate(config)
-    config = replace(
-        config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol)
-    )
+    config = replace(config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol))
     dataset = load(config.dataset)
     scripted = isinstance(config.engine, ScriptedConfig)
     judge = None if scripted else weights.resolve(config.judge)

@@ -59,8 +59,8 @@ def print_models(rows: Iterable[Row]) -> None:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False)
-    for heading in ("judge", "size", "GPUs", "run by us", "licence", "from", "weights"):
-        table.add_column(heading, no_wrap=heading == "judge", overflow="fold")
+    for heading in ("judge", "size", "GPUs", "run by us", "licence", "model", "weights"):
+        table.add_column(heading, no_wrap=True)
     for row in rows:
         cells = (
             row.name,
@@ -68,8 +68,11 @@ def print_models(rows: Iterable[Row]) -> None:
             str(row.tensor_parallel),
             "tested" if row.tested else "untested",
             row.license,
-            f"{row.source}: {row.model}",
+            row.model,
             row.where,
         )
         table.add_row(*(Text(cell) for cell in cells))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200  # a pipe has no width, and names cut short are useless
+    console.print(table)

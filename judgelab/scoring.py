@@ -116,22 +116,29 @@ def report_of(run: RunDirectory, analysis: AnalysisConfig) -> RunReport:
 
 
 def score(run: RunDirectory, analysis: AnalysisConfig) -> Mapping[str, Any]:
-    """Compute, write and return the summary: under `analysis/<hash>/`, the default analysis at the top as well."""
-    from judgelab.report.html import write_outputs
+    """Compute, write and return the summary, under `analysis/<hash>/`.
 
+    The default analysis stands at the top of the run as well, also where only another one was asked for.
+    """
+    default = AnalysisConfig()
+    if analysis != default and not (run.path / "summary.json").exists():
+        score(run, default)
     report = report_of(run, analysis)
     folders = [run.path / "analysis" / content_hash(cfg.plain(analysis), 12)]
-    if analysis == AnalysisConfig():
+    if analysis == default:
         folders.append(run.path)
     for folder in folders:
-        write_summary(folder, report.summary)
-        write_outputs(report, folder)
+        _write(report, folder)
     return report.summary
 
 
-def write_summary(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Write summary.json, readable and diffable."""
-    write_atomic(folder / "summary.json", json.dumps(summary, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+def _write(report: RunReport, folder: Path) -> None:
+    from judgelab.report.html import write_outputs
+
+    text = json.dumps(report.summary, indent=1, ensure_ascii=False, allow_nan=False)
+    write_outputs(report, folder)
+    # Last, so that a summary means that everything beside it is there.
+    write_atomic(folder / "summary.json", text + "\n")
 
 
 def _warnings(manifest: Mapping[str, Any], table: pd.DataFrame) -> list[str]:

@@ -16,6 +16,7 @@ from judgelab.protocols.candidates import NOT_ONE_SENTENCE, check, from_template
 from judgelab.protocols.verdicts import Turn, Way
 from judgelab.records import Call
 from judgelab.settings import CandidateSource
+from judgelab.text import same
 
 TRIES = 3
 _SENTENCE_TOKENS = 96
@@ -61,7 +62,8 @@ async def _written(question: str, names: Sequence[str], others: Sequence[str], a
             calls += turn.calls
         text = completion.text.strip()
         flags = check(text, question, names, others)
-        if completion.finish_reason == "length" and NOT_ONE_SENTENCE not in flags:
+        unfinished = completion.finish_reason == "length" or any(same(text, name) for name in names)
+        if unfinished and NOT_ONE_SENTENCE not in flags:  # cut short, or the bare entity
             flags = (*flags, NOT_ONE_SENTENCE)
         if not flags:
             return Candidate(text, "model", (), tuple(calls))

@@ -89,6 +89,8 @@ def verdict_mix(report: RunReport) -> str | None:
             parts = {verdict: counts[cell][verdict] for verdict in VERDICTS}
             parts["unscored"] = total - sum(parts.values())
             for name, count in parts.items():
+                if not count:
+                    continue
                 fill, ink, hatch = styles[name]
                 share = count / total
                 expected = name == truth.get(cell)
@@ -171,6 +173,8 @@ def popularity(found: Popularity, of: str) -> str | None:
     def paint(figure: Figure) -> None:
         from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+        sizes = sorted({tenth.group.items for tenth in deciles})
+        each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
         axes = figure.add_subplot()
         x = [math.sqrt(tenth.lo * tenth.hi) for tenth in deciles]
         y = [tenth.group.rpag.value for tenth in deciles]
@@ -183,18 +187,11 @@ def popularity(found: Popularity, of: str) -> str | None:
         axes.set_xscale("log")
         wide = max(x) >= 100 * min(x)
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel(f"popularity of {of}, page views (log scale; one point a tenth of the items)")
+        axes.set_xlabel(f"popularity of {of}, as the data count it (log scale; {each} items a point)")
         axes.set_ylabel("RPAG, points")
         axes.grid(axis="y", color="#DDDDDD", linewidth=0.6)
-        top = max(tenth.group.rpag.hi for tenth in deciles)
-        bottom = min(tenth.group.rpag.lo for tenth in deciles)
-        room = 0.12 * (top - bottom or 1.0)
-        axes.set_ylim(bottom - 1.4 * room, top + room / 2)
-        for at, tenth in zip(x, deciles, strict=True):
-            axes.text(at, bottom - 1.2 * room, f"{tenth.group.items}", ha="center", va="bottom")
-        axes.text(1.0, bottom - 1.2 * room, " items", ha="left", va="bottom", transform=axes.get_yaxis_transform())
         axes.set_title(f"slope {whole_of(found.slope)} per tenfold popularity (n={found.slope.n:,} items)")
 
     return draw(3.6, paint)

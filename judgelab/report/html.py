@@ -93,6 +93,7 @@ def _environment() -> Environment:
         "value": value_of,
         "interval": interval_of,
         "whole": whole_of,
+        "amount": lambda x: f"{x:,.0f}" if x >= 100 else f"{x:.3g}",
         "count": lambda n: number(n, "count"),
         "items": lambda n: f"{n:,} item{'' if n == 1 else 's'}",
         "p": lambda p: number(p, "p"),

@@ -256,8 +256,8 @@ def writer(*texts: str) -> Callable[[Request], str | None]:
         if request.purpose != "candidate":
             return None
         user = request.messages[-1].content
-        tries = sum(text in user for text in texts)
-        return texts[min(tries, len(texts) - 1)].replace("ENTITY", user.split('"""\n')[3].strip())
+        text = texts[-1] if "An earlier try" in user else texts[0]
+        return text.replace("ENTITY", user.split('"""\n')[3].strip())
 
     return answer
 
@@ -284,6 +284,15 @@ def test_after_three_tries_the_template_takes_over() -> None:
     records = run(MODEL, asker, items=ITEMS[:1])
     assert sum(r.purpose == "candidate" for r in asker.requests) == 6
     assert {(r.subject.candidate_source, r.subject.flags) for r in records} == {("template", ())}
+
+
+def test_the_bare_entity_is_no_sentence_of_a_model() -> None:
+    asker = Direct("follows_reference", writer("ENTITY.", "It is ENTITY."))
+    records = run(MODEL, asker, items=ITEMS[:1])
+    assert records[0].subject.candidate == "It is Ann."
+    assert any(
+        "exactly one full sentence" in r.messages[-1].content.split("What was wrong")[-1] for r in asker.requests
+    )
 
 
 def test_a_sentence_cut_at_the_cap_is_not_used() -> None:

@@ -53,7 +53,7 @@ def test_a_text_said_often_is_stored_once(plain: RunReport) -> None:
 
 def test_a_large_run_keeps_the_traces_of_what_went_wrong_and_says_so(plain: RunReport) -> None:
     wrong = [n for n, record in enumerate(plain.records) if result(record) != "right"]
-    embedded = embed([plain], limit=100_000)
+    embedded = embed([plain], limit=50_000)
     document = json.loads(embedded.data)
     assert [int(n) for n in document["traces"]] == wrong
     assert "only judgments that are wrong or without a verdict have a trace" in embedded.note

@@ -77,7 +77,7 @@
   const trace = (number) => {
     const row = data.rows[number];
     const box = make("td", undefined, "trace");
-    box.colSpan = 11;
+    box.colSpan = 10;
     const facts = ["record " + get(row, "id"), "item " + get(row, "item"), "swap " + get(row, "swap"),
       "candidate by " + get(row, "source"), "attempts " + get(row, "attempts")];
     if (data.runs.length > 1) facts.unshift(data.runs[get(row, "run")]);
@@ -123,7 +123,9 @@
     line.append(make("td", get(row, "verdict") || "none: " + get(row, "reason")), make("td", get(row, "truth")));
     line.append(make("td", p === undefined ? "–" : p.toFixed(3), "n"));
     ["question", "reference", "candidate"].forEach((name) => line.append(make("td", get(row, name))));
-    line.append(make("td", get(row, "type") || "–"), make("td", get(row, "flags")));
+    const kind = make("td", get(row, "type") || "–");
+    if (get(row, "flags")) kind.append(make("div", "flagged: " + get(row, "flags"), "quiet"));
+    line.append(kind);
     return line;
   };
 
