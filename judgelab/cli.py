@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output is gone (`| head`); there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
+    except OSError as error:
+        return _fail(_from_system(error))
     except KeyboardInterrupt:
         print("judgelab: interrupted", file=sys.stderr)
         return 130
@@ -67,6 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(error: JudgelabError) -> int:
     print(f"judgelab: {' '.join(str(error).split())}", file=sys.stderr)
     return error.exit_code
+
+
+def _from_system(error: OSError) -> JudgelabError:
+    """What the file system or the network refused, as one of ours."""
+    where = f"{error.filename}: " if error.filename else ""
+    return JudgelabError(f"{where}{error.strerror or error}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -139,6 +147,8 @@ def run(words: Sequence[str]) -> int:
             _run_one(composed)
         except JudgelabError as error:
             codes.append(_fail(error))
+        except OSError as error:
+            codes.append(_fail(_from_system(error)))
         else:
             codes.append(EXIT_OK)
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Reason(StrEnum):
@@ -150,8 +153,11 @@ class Record:
 
 
 def canonical_json(value: Any) -> str:
-    """The one spelling of a value: sorted keys, no spaces, NaN refused; what hashes are taken of."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """The one spelling of a value: sorted keys, no spaces, NaN refused; what hashes are taken of and journals hold."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    if _SURROGATE.search(text):  # half a character, as a model cut off in one may give; UTF-8 has no bytes for it
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text
 
 
 def content_hash(value: Any, length: int = 16) -> str:

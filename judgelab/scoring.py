@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab import config as cfg
@@ -120,6 +119,8 @@ def score(run: RunDirectory, analysis: AnalysisConfig) -> Mapping[str, Any]:
 
     The default analysis stands at the top of the run as well, also where only another one was asked for.
     """
+    from judgelab.report.html import write_outputs
+
     default = AnalysisConfig()
     if analysis != default and not (run.path / "summary.json").exists():
         score(run, default)
@@ -127,18 +128,11 @@ def score(run: RunDirectory, analysis: AnalysisConfig) -> Mapping[str, Any]:
     folders = [run.path / "analysis" / content_hash(cfg.plain(analysis), 12)]
     if analysis == default:
         folders.append(run.path)
-    for folder in folders:
-        _write(report, folder)
+    write_outputs(report, *folders)
+    for folder in folders:  # last, so that a summary means that everything beside it is there
+        text = json.dumps(report.summary, indent=1, ensure_ascii=False, allow_nan=False)
+        write_atomic(folder / "summary.json", text + "\n")
     return report.summary
-
-
-def _write(report: RunReport, folder: Path) -> None:
-    from judgelab.report.html import write_outputs
-
-    text = json.dumps(report.summary, indent=1, ensure_ascii=False, allow_nan=False)
-    write_outputs(report, folder)
-    # Last, so that a summary means that everything beside it is there.
-    write_atomic(folder / "summary.json", text + "\n")
 
 
 def _warnings(manifest: Mapping[str, Any], table: pd.DataFrame) -> list[str]:

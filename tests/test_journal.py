@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judgelab.errors import JudgelabError
 from judgelab.journal import JournalWriter, read_journal, write_atomic
 
-TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]))
+TEXT = st.text(alphabet=st.characters(exclude_categories=[]))  # lone surrogates too: models write half characters
 
 
 def test_lines_come_back_in_order(tmp_path: Path) -> None:

@@ -16,15 +16,14 @@ import huggingface_hub.constants
 import huggingface_hub.errors
 import pytest
 
-from judgelab.weights import hub, wheel
 from judgelab.config import conf_dir, options, preset
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.weights.fingerprint import directory
-from judgelab.weights.home import home
 from judgelab.judge import Judge, Thinking
 from judgelab.models import listing
 from judgelab.settings import JudgeConfig, ThinkingConfig
-from judgelab.weights import fetch, locate, resolve
+from judgelab.weights import fetch, hub, locate, resolve, wheel
+from judgelab.weights.fingerprint import directory
+from judgelab.weights.home import home
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 GGUF = b"not really a model"

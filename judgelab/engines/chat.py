@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ class ChatFormat:
         self._tokenizer: Any = None
         self._system_role = "native"
         self._labels: dict[tuple[tuple[str, ...], str], tuple[int, ...]] = {}
+        self._control: re.Pattern[str] | None = None
         self._pieces: frozenset[str] | None = None
 
     def load(self) -> None:
@@ -75,10 +77,24 @@ class ChatFormat:
 
     def text(self, request: Request) -> str:
         """The prompt as text."""
-        prompt = self._apply(self.tokenizer, request.messages, self.system_role)
+        messages = [Message(m.role, self._disarm(m.content)) for m in request.messages]
+        prompt = self._apply(self.tokenizer, messages, self.system_role)
         if request.continuation:
             return prompt + request.continuation
         return prompt if isinstance(request.output, FreeText) else prompt + self.judge.answer_prefix
+
+    def _disarm(self, text: str) -> str:
+        """`text` in which no control token of this model stands: an answer that holds `<|im_end|>` must not end
+        the turn it is quoted in. A zero-width space goes after the first character of each, and half a character
+        (a lone surrogate), which no tokenizer takes, becomes U+FFFD."""
+        if self._control is None:
+            tokens = {t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special}
+            if self.judge.thinking is not None:
+                tokens |= {self.judge.thinking.open.strip(), self.judge.thinking.stop.strip()}
+            longest_first = sorted((t for t in tokens if len(t) > 1), key=len, reverse=True)
+            self._control = re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+        whole = re.sub("[\ud800-\udfff]", "\ufffd", text)
+        return self._control.sub(lambda found: f"{found[0][0]}\u200b{found[0][1:]}", whole)
 
     def encode(self, text: str) -> list[int]:
         """Token ids of prompt text; the template has already written the special tokens."""

@@ -79,9 +79,8 @@ class VllmEngine:
 
     async def complete(self, request: Request) -> Completion:
         """Answer one request; cancelling it frees its place in the engine."""
-        asked = time.monotonic()
         link = await asyncio.wrap_future(self._start())
-        return await self._ask(link, request, asked)
+        return await self._ask(link, request, time.monotonic())
 
     async def close(self) -> None:
         """End the engine's processes."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +114,9 @@ def popularity(frame: pd.DataFrame, column: str, analysis: AnalysisConfig, seed:
     spread[spread <= 1e-6 * n * n * float(np.mean(x * x))] = 0.0
     if np.ptp(fame) == 0:
         slope = undefined("all popularities are equal", len(ids), "points")
+    elif np.ptp(gap) == 0:
+        # The slope is 0 in every resample: that is want of variation, not certainty.
+        slope = replace(undefined("all items have the same gap", len(ids), "points"), value=0.0)
     else:
         slope = drawn.estimate(
             ratio(n * drawn["xy"] - sx * sy, spread), len(ids), span=None, unit="points", note="n counts items"

@@ -33,20 +33,24 @@ def write_report(reports: Sequence[RunReport], path: Path) -> None:
     write_atomic(path, page(reports))
 
 
-def write_outputs(report: RunReport, folder: Path) -> None:
-    """Write tables/*.csv, figures/*.svg and report.html of one run below `folder`.
+def write_outputs(report: RunReport, *folders: Path) -> None:
+    """Write tables/*.csv, figures/*.svg and report.html of one run below each folder.
 
     A figure that has no data any more (another analysis, other records) is removed.
     """
-    for name, text in csv_files(report).items():
-        write_atomic(folder / "tables" / name, text)
-    for each in (swap_figure([report]), *run_figures(report)):
-        path = folder / "figures" / f"{each.file}.svg"
-        if each.svg is None:
-            path.unlink(missing_ok=True)
-        else:
-            write_atomic(path, each.svg)
-    write_report([report], folder / "report.html")
+    tables = csv_files(report)
+    figures = (swap_figure([report]), *run_figures(report))
+    html = page([report])
+    for folder in folders:
+        for name, text in tables.items():
+            write_atomic(folder / "tables" / name, text)
+        for each in figures:
+            path = folder / "figures" / f"{each.file}.svg"
+            if each.svg is None:
+                path.unlink(missing_ok=True)
+            else:
+                write_atomic(path, each.svg)
+        write_atomic(folder / "report.html", html)
 
 
 def page(reports: Sequence[RunReport]) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from judgelab.weights import fingerprint, hub, wheel
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.weights.home import home
 from judgelab.judge import Judge, Thinking
 from judgelab.settings import JudgeConfig
+from judgelab.weights import fingerprint, hub, wheel
+from judgelab.weights.home import home
 
 Say = Callable[[str], None]
 
