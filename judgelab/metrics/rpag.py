@@ -99,6 +99,7 @@ def swapped_figures(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) ->
     metrics |= _shares(frame, level)
     metrics |= _failures(frame, analysis, seed)
     metrics |= _artefacts(frame, level)
+    metrics |= _means(frame, analysis, seed)
     metrics["popularity_slope"] = popular.slope
     metrics["swapped_popularity_slope"] = swapped_popular.slope
     return SwappedFigures(
@@ -165,6 +166,19 @@ def _failures(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) -> dict[
         "unscored_share": np.asarray(asked["verdict"].isna(), dtype=bool),
     }
     return shares(asked, failed) | shares(frame, {"no_candidate_share": impossible})
+
+
+def _means(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) -> dict[str, Estimate]:
+    """`label_mass`: mean free probability of all labels together, over the items it was probed on. `known`: mean share
+    of closed-book answers that were right, over the items probed. Left out where nothing was probed."""
+    out = {}
+    for name in ("label_mass", "known"):
+        probed = frame[frame[name].notna() & (frame["cell"] == CELLS[0])]
+        if len(probed):
+            columns = {"n": np.ones(len(probed)), name: probed[name].to_numpy(dtype=float)}
+            drawn = resample(values(probed, "item_id"), columns, analysis.level, analysis.resamples, seed)
+            out[name] = drawn.estimate(ratio(drawn[name], drawn["n"]), len(probed), note="n counts items")
+    return out
 
 
 def _is(frame: pd.DataFrame, column: str, value: str) -> BoolArray:

@@ -37,6 +37,8 @@ _QUALITY = {
     "auroc": "AUROC of p(CORRECT)",
     "brier": "Brier score of p(CORRECT)",
     "ece": "ECE of p(CORRECT)",
+    "label_mass": "free probability on the labels",
+    "known": "closed-book answers right",
 }
 
 
@@ -117,6 +119,8 @@ def quality(summary: Mapping[str, Any]) -> tuple[QualityRow, ...]:
         "artefact_rate": "clean candidates: 0.000",
         "unscored_share": "full coverage: 0.000",
         "ece": "base rate: 0.000",
+        "label_mass": "nothing forced: 1.000",
+        "known": "knows nothing: 0.000",
         "rpag_unflagged": "constant judge: 0.0",
         "rpag_best": "constant judge: 0.0",
         "rpag_worst": "constant judge: 0.0",

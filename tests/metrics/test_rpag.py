@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged import CELLS, RULES, A, B, C, fake, follow, frame
+from judged import CELLS, RULES, A, B, C, fake, follow, frame, row
 
 from judgelab.metrics.rpag import swapped_figures
 from judgelab.settings import AnalysisConfig, NotAttempted
@@ -253,3 +253,15 @@ def test_the_interval_of_rpag_covers_the_truth_at_its_level():
         hits += got.lo <= 100 * (0.9 - (0.6 * 0.3 + 0.4 * 0.8)) <= got.hi
     # 0.9 of 200, give or take 2.5 standard errors
     assert 0.847 <= hits / sets <= 0.953
+
+
+def test_means_of_what_was_probed_count_items() -> None:
+    rows = [
+        row(f"q{i}", cell, A, label_mass=0.5 if cell == "oo" and i < 3 else float("nan"))
+        for i in range(5)
+        for cell in CELLS
+    ]
+    mass = swapped_figures(frame(rows), AnalysisConfig(resamples=200), 0).metrics["label_mass"]
+    assert (mass.value, mass.n) == (0.5, 3)
+    assert mass.lo < 0.5 < mass.hi
+    assert "known" not in swapped_figures(frame(rows), AnalysisConfig(resamples=200), 0).metrics
