@@ -141,16 +141,15 @@ def run(words: Sequence[str]) -> int:
 
     composition.register()
     codes: list[int] = []
+    here = os.getpid()
 
     def task(composed: Any) -> None:
         try:
             _run_one(composed)
-        except JudgelabError as error:
-            codes.append(_fail(error))
-        except OSError as error:
-            codes.append(_fail(_from_system(error)))
-        else:
-            codes.append(EXIT_OK)
+        except (JudgelabError, OSError) as error:
+            codes.append(_fail(error if isinstance(error, JudgelabError) else _from_system(error)))
+            if os.getpid() != here:
+                raise  # a launcher's job elsewhere: its exit is all that comes back
 
     before, sys.argv = sys.argv, ["judgelab run", *words]
     try:

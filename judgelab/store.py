@@ -99,17 +99,19 @@ class RunDirectory:
         Raises JudgelabError naming the first field that differs.
         """
         expected = asdict(science)
-        if manifest := self.manifest:
-            found = manifest["science"]
-            for name, value in expected.items():
-                if found.get(name) != json.loads(json.dumps(value)):
-                    raise JudgelabError(
-                        f"{self.path}: manifest.json does not match this run in {name!r}: "
-                        f"it has {found.get(name)!r}, this run has {value!r}"
-                    )
-            return
-        write_atomic(self.path / "config.yaml", config_yaml)
-        self._write_manifest({"science": expected, "created": now(), **about, "launches": []})
+        with self._manifest_lock():
+            manifest = self.manifest
+            if not manifest:
+                write_atomic(self.path / "config.yaml", config_yaml)
+                self._write_manifest({"science": expected, "created": now(), **about, "launches": []})
+                return
+        found = manifest["science"]
+        for name, value in expected.items():
+            if found.get(name) != json.loads(json.dumps(value)):
+                raise JudgelabError(
+                    f"{self.path}: manifest.json does not match this run in {name!r}: "
+                    f"it has {found.get(name)!r}, this run has {value!r}"
+                )
 
     @contextmanager
     def lock(self, shard: str | None) -> Iterator[None]:
@@ -153,16 +155,25 @@ class RunDirectory:
         """Note what this process did, in a file of its own, and renew the manifest's totals."""
         with JournalWriter(self.path, "launches") as writer:
             writer.append(asdict(launch))
-        launches = [_launch(line.value) for line in read_journal(self.path, "launches")]
-        launches.sort(key=lambda each: each.started)
-        totals: dict[str, Tally] = {}
-        for each in launches:
-            for purpose, tally in each.tallies.items():
-                totals[purpose] = totals.get(purpose, Tally()) + tally
-        manifest = self.manifest
-        manifest["launches"] = [asdict(each) for each in launches]
-        manifest["totals"] = {purpose: asdict(tally) for purpose, tally in sorted(totals.items())}
-        self._write_manifest(manifest)
+        with self._manifest_lock():
+            launches = [_launch(line.value) for line in read_journal(self.path, "launches")]
+            launches.sort(key=lambda each: each.started)
+            totals: dict[str, Tally] = {}
+            for each in launches:
+                for purpose, tally in each.tallies.items():
+                    totals[purpose] = totals.get(purpose, Tally()) + tally
+            manifest = self.manifest
+            manifest["launches"] = [asdict(each) for each in launches]
+            manifest["totals"] = {purpose: asdict(tally) for purpose, tally in sorted(totals.items())}
+            self._write_manifest(manifest)
+
+    @contextmanager
+    def _manifest_lock(self) -> Iterator[None]:
+        """One shard at a time reads and rewrites the manifest."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock-manifest").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
     def _write_manifest(self, manifest: Mapping[str, Any]) -> None:
         write_atomic(

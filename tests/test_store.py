@@ -136,3 +136,17 @@ def test_the_frame_flags_all_records_of_an_item_and_ignores_order() -> None:
     assert table["reason"].tolist() == [None, None, None, "engine_error"]
     assert frame(records[::-1]).equals(table)
     assert frame([]).empty
+
+
+def test_shards_that_end_together_lose_no_launch(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(number: int) -> None:
+        run = claimed(tmp_path)
+        run.add_launch(Launch(now(), 1.0, "h", f"{number + 1}/16", "complete", {"grade": Tally(calls=1)}))
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    manifest = RunDirectory(tmp_path).manifest
+    assert len(manifest["launches"]) == 16
+    assert manifest["totals"]["grade"]["calls"] == 16
