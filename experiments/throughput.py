@@ -22,7 +22,7 @@ from judgelab.engines.asking import sampling_fields, structured_field
 from judgelab.engines.base import Answer, Request
 from judgelab.engines.cached import CachedEngine, CallCache
 from judgelab.engines.chat import ChatFormat
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.engines.environment import engine_environment
 from judgelab.experiment import Plan, plan
 from judgelab.records import QAItem
@@ -31,7 +31,7 @@ from judgelab.settings import Config, SwappedConfig
 
 # Scripts beside this one must not stand in for libraries of the same name (torch imports `tabulate`).
 sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
-shield_torchvision()  # also in the process that vLLM spawns, which imports this file again
+shield_companions()  # also in the process that vLLM spawns, which imports this file again
 
 
 class Recorder:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from judgelab import config
 from judgelab.errors import UsageError
+from judgelab.judge import thinking_of
 from judgelab.settings import (
     AutoConfig,
     EngineConfig,
+    JudgeConfig,
     ProtocolConfig,
     ScriptedConfig,
     ServerConfig,
@@ -55,17 +57,14 @@ def resolve_form(protocol: ProtocolConfig) -> ProtocolConfig:
     return protocol
 
 
-def build_protocol(settings: ProtocolConfig, dataset: Dataset, judge: Judge | None, seed: int) -> Swapped:
-    """The protocol that a config names."""
+def build_protocol(settings: ProtocolConfig, dataset: Dataset, judge: JudgeConfig | None, seed: int) -> Swapped:
+    """The protocol that a config names, for a judge whose weights need not be here; None for a scripted one."""
     from judgelab.protocols.swapped import Swapped
 
     match settings:
         case SwappedConfig():
-            return (
-                Swapped(settings, dataset, seed, judge.thinking, judge.answer_prefix)
-                if judge
-                else Swapped(settings, dataset, seed)
-            )
+            thinking = thinking_of(judge) if judge else None
+            return Swapped(settings, dataset, seed, thinking, judge.answer_prefix if judge else "")
     raise UsageError(f"protocol {settings.name!r} is unknown{config.nearest(settings.name, config.PROTOCOLS)}")
 
 

@@ -165,9 +165,7 @@ def _run_one(composed: Any) -> None:
     from judgelab.experiment import check_unscored, run_async
 
     config = composition.from_hydra(composed)
-    if config.engine.kind != "scripted":
-        _fetch_embedded(config.judge)
-    result = asyncio.run(run_async(config, signals=True))
+    result = asyncio.run(run_async(config, signals=True, fetch=_fetch_embedded))
     if result.summary is None:
         _say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
         return

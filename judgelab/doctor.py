@@ -49,7 +49,7 @@ def examine(start_engine: bool) -> bool:
 
 def checks(start_engine: bool) -> Iterator[Check]:
     """All checks in order, the slow one last."""
-    yield from map(_guarded, (_package, _torch, _torchvision, _vllm, _weights, _data, _disk, _slurm))
+    yield from map(_guarded, (_package, _torch, _companions, _vllm, _weights, _data, _disk, _slurm))
     if start_engine:
         yield _guarded(_engine)
 
@@ -82,21 +82,18 @@ def _torch() -> Check:
     return Check("device", True, f"{len(names)} GPU: {', '.join(names)}")
 
 
-def _torchvision() -> Check:
-    import importlib.util
+def _companions() -> Check:
+    from judgelab.engines.compat import COMPANIONS, broken
 
-    if importlib.util.find_spec("torchvision") is None:
-        return Check("torchvision", True, "not installed, not needed")
-    try:
-        import torchvision
-    except Exception as error:  # a binary for another torch raises whatever it likes
-        return Check(
-            "torchvision",
-            None,
-            f"does not fit the installed torch ({type(error).__name__}); judgelab works around it, other programs fail",
-            "pip uninstall torchvision (judges read text only)",
-        )
-    return Check("torchvision", True, str(torchvision.__version__))
+    unfit = [name for name in COMPANIONS if broken(name) is not None]
+    if not unfit:
+        return Check("companions", True, f"no {' or '.join(COMPANIONS)} stands in torch's way")
+    return Check(
+        "companions",
+        None,
+        f"{', '.join(unfit)} not built for the installed torch; judgelab works around it, other programs fail",
+        f"pip uninstall {' '.join(unfit)} (judges read text only)",
+    )
 
 
 def _vllm() -> Check:

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,7 @@ from judgelab.progress import Display
 from judgelab.provenance import about_this_process
 from judgelab.records import QAItem
 from judgelab.runner import Outcome, run_items, settled
-from judgelab.settings import Config, ScriptedConfig, VllmConfig, scientific
+from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, scientific
 from judgelab.store import Launch, RunDirectory, Science, now
 
 if TYPE_CHECKING:
@@ -83,8 +83,11 @@ def run(config: Config) -> Result:
     return outcome[0]
 
 
-def plan(config: Config) -> Plan:
-    """Load the data, find the judge and name the run; UsageError for whatever does not fit together."""
+def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None) -> Plan:
+    """Load the data, find the judge and name the run; UsageError for whatever does not fit together.
+
+    `fetch` may bring the judge's weights, once everything else is known to be right.
+    """
     from judgelab import weights
     from judgelab.data import load
 
@@ -92,9 +95,11 @@ def plan(config: Config) -> Plan:
     config = replace(config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol))
     dataset = load(config.dataset)
     scripted = isinstance(config.engine, ScriptedConfig)
-    judge = None if scripted else weights.resolve(config.judge)
     name = f"scripted-{config.engine.rule}" if isinstance(config.engine, ScriptedConfig) else config.judge.name
-    protocol = build.build_protocol(config.protocol, dataset, judge, config.seed)
+    protocol = build.build_protocol(config.protocol, dataset, None if scripted else config.judge, config.seed)
+    if fetch and not scripted:
+        fetch(config.judge)
+    judge = None if scripted else weights.resolve(config.judge)
     items = tuple(seeded_order(dataset.items, config.seed)[: config.limit])
     science = Science(
         protocol=cfg.plain(scientific(config.protocol)),
@@ -127,9 +132,11 @@ def seeded_order(items: Sequence[QAItem], seed: int) -> list[QAItem]:
     return sorted(items, key=lambda item: sha256(f"{seed}:{item.item_id}".encode()).digest())
 
 
-async def run_async(config: Config, *, signals: bool = False) -> Result:
+async def run_async(
+    config: Config, *, signals: bool = False, fetch: Callable[[JudgeConfig], None] | None = None
+) -> Result:
     """As `run`, inside the caller's event loop. With `signals`, SIGINT, SIGTERM and SIGUSR1 drain the run."""
-    plan_ = await asyncio.to_thread(plan, config)
+    plan_ = await asyncio.to_thread(plan, config, fetch)
     config, run_, protocol = plan_.config, plan_.run, plan_.protocol
     with run_.lock(config.shard):
         about = {

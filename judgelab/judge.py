@@ -6,9 +6,11 @@ Invariant: everything here that changes an answer is part of the judge's identit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from judgelab.settings import JudgeConfig
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,11 @@ class Thinking:
     stop: str = "</think>"
     close: str = "\n</think>\n\n"
     max_tokens: int = 2048
+
+
+def thinking_of(settings: JudgeConfig) -> Thinking | None:
+    """The thinking that a judge's settings ask for, if any."""
+    return None if settings.thinking is None else Thinking(**asdict(settings.thinking))
 
 
 @dataclass(frozen=True)

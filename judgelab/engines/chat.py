@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgelab.engines.base import Choice, FreeText, Request
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.errors import EngineError, PromptTooLong
 from judgelab.judge import Judge
 from judgelab.records import Message, content_hash
@@ -222,7 +222,7 @@ def merge_system(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _load_tokenizer(judge: Judge) -> Any:
-    shield_torchvision()
+    shield_companions()
     from transformers import AutoTokenizer
 
     try:

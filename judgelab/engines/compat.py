@@ -1,6 +1,6 @@
 """What must be mended before transformers or vLLM can be imported at all.
 
-Invariant: judges read text only, so nothing here changes an answer; it only removes what stands in the way.
+Invariant: judges read text only, so nothing here may change an answer; it only removes what stands in the way.
 """
 
 from __future__ import annotations
@@ -8,22 +8,31 @@ from __future__ import annotations
 import importlib
 import sys
 
+# Binaries that must match the build of torch, that others pull in, and that text needs none of.
+COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
 
-def shield_torchvision() -> None:
-    """Make a torchvision that cannot be imported look absent; call before importing transformers or vLLM.
 
-    A torchvision built for another build of torch dies on import with RuntimeError ("operator
-    torchvision::nms does not exist"), and takes transformers and vLLM with it, although both do without one
-    when it is missing.
+def shield_companions() -> None:
+    """Make companions of torch that cannot be imported look absent; before any import of transformers or vLLM.
+
+    A torchvision built for another build of torch dies on import with RuntimeError ("operator torchvision::nms
+    does not exist"), a torchaudio with OSError, and they take transformers and vLLM with them, although both do
+    without when they are missing.
     """
-    if "torchvision" in sys.modules:
-        return
+    for companion in COMPANIONS:
+        if companion not in sys.modules and broken(companion) is not None:
+            # None makes every later import an ImportError and find_spec answer None: "not installed" to all.
+            sys.modules[companion] = None  # type: ignore[assignment]
+
+
+def broken(companion: str) -> Exception | None:
+    """What importing it raises, other than that it is not installed; nothing of a failed import is left behind."""
     try:
-        importlib.import_module("torchvision")
+        importlib.import_module(companion)
     except ImportError:
-        return
-    except Exception:  # whatever a broken binary raises, its absence is what we need
-        for name in [n for n in sys.modules if n == "torchvision" or n.startswith("torchvision.")]:
+        return None
+    except Exception as error:  # a broken binary raises whatever it likes
+        for name in [n for n in sys.modules if n == companion or n.startswith(f"{companion}.")]:
             del sys.modules[name]
-        # With None here, import raises ImportError and find_spec says None: "not installed" to whoever asks.
-        sys.modules["torchvision"] = None  # type: ignore[assignment]
+        return error
+    return None

@@ -12,12 +12,12 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.engines.environment import engine_environment
 from judgelab.engines.vllm_args import is_cpu_build
 
 # At module level: vLLM's own children import this module again before anything else.
-shield_torchvision()
+shield_companions()
 
 _SERVER = "vllm.entrypoints.openai.api_server"
 _CPU_KV_CACHE = str(2**30)  # bytes; without it the CPU build wants nearly all of the machine's memory

@@ -15,7 +15,7 @@ from typing import Any
 
 from judgelab.engines.base import Choice, FreeText, Request, Sampling, Schema
 from judgelab.engines.chat import ChatFormat
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.engines.stop_text import StopText, raw_text
 from judgelab.errors import EngineError
 from judgelab.judge import Judge
@@ -53,7 +53,7 @@ class TorchModel:
         self._chat = chat
         self._seed = seed
         self._interrupted = interrupted
-        shield_torchvision()
+        shield_companions()
         import torch
 
         self._torch = torch

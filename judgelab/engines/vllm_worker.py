@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.engines.preflight import (
     Gpu,
     check_free_memory,
@@ -28,7 +28,7 @@ from judgelab.engines.supervisor import JOB_SIGNALS
 from judgelab.errors import JudgelabError, UsageError
 
 # At module level: vLLM's own children import this module again before anything else.
-shield_torchvision()
+shield_companions()
 
 _LINE_LIMIT = 2**26  # bytes of a question: far above any context
 

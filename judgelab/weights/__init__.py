@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.judge import Judge, Thinking
+from judgelab.judge import Judge, thinking_of
 from judgelab.settings import JudgeConfig
 from judgelab.weights import fingerprint, hub, wheel
 from judgelab.weights.home import home
@@ -52,7 +51,7 @@ def resolve(settings: JudgeConfig) -> Judge:
         chat_template=_chat_template(settings),
         template_kwargs=dict(settings.template_kwargs),
         answer_prefix=settings.answer_prefix,
-        thinking=None if settings.thinking is None else Thinking(**asdict(settings.thinking)),
+        thinking=thinking_of(settings),
         trust_remote_code=settings.trust_remote_code,
     )
 

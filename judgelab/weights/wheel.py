@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from judgelab.engines.compat import shield_torchvision
+from judgelab.engines.compat import shield_companions
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.settings import JudgeConfig
 
@@ -86,8 +86,10 @@ def place(target: Path, make: Callable[[Path], None]) -> None:
             if not target.is_dir():
                 raise
     except OSError as error:
+        if error.errno is None:  # a library that cannot be loaded, not a disk
+            raise JudgelabError(f"cannot make {target}: {error} (judgelab doctor may tell why)") from error
         raise JudgelabError(
-            f"cannot write {target}: {error.strerror or error}; free space or set JUDGELAB_HOME elsewhere"
+            f"cannot write {target}: {error.strerror}; free space or set JUDGELAB_HOME elsewhere"
         ) from error
     finally:
         if workshop is not None:
@@ -139,7 +141,7 @@ def extract(what: Pin, archive: Path, folder: Path) -> Path:
 
 def convert(gguf: Path, folder: Path) -> None:
     """Write the model of a GGUF file to `folder` in bfloat16, with its tokenizer and chat template."""
-    shield_torchvision()
+    shield_companions()
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
     from transformers.utils import logging

@@ -57,8 +57,8 @@ def test_a_torchvision_that_cannot_be_imported_looks_absent(tmp_path, source, le
         (package / "ops.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
     code = (
         "import importlib.util, sys\n"
-        "from judgelab.engines.compat import shield_torchvision\n"
-        "shield_torchvision(); shield_torchvision()\n"
+        "from judgelab.engines.compat import shield_companions\n"
+        "shield_companions(); shield_companions()\n"
         "try:\n    import torchvision\n    print(torchvision.value)\n"
         "except ImportError:\n    print(importlib.util.find_spec('torchvision'))\n"
         "assert 'torchvision.ops' not in sys.modules"

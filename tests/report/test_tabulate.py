@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tabulate", ROOT / "experiments" / "tabulate.py")
+    spec = importlib.util.spec_from_file_location("judgelab_tabulate", ROOT / "experiments" / "tabulate.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
     import sys
 
-    sys.modules["tabulate"] = module  # dataclasses look their module up
+    sys.modules["judgelab_tabulate"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
