@@ -6,8 +6,11 @@ Invariant: judges read text only, so nothing here may change an answer; it only 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from pathlib import Path
 
+_SHIELD = Path(__file__).resolve().parent / "shield"
 # Binaries that must match the build of torch, that others pull in, and that text needs none of.
 COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
 
@@ -19,10 +22,14 @@ def shield_companions() -> None:
     does not exist"), a torchaudio with OSError, and they take transformers and vLLM with them, although both do
     without when they are missing.
     """
-    for companion in COMPANIONS:
-        if companion not in sys.modules and broken(companion) is not None:
-            # None makes every later import an ImportError and find_spec answer None: "not installed" to all.
-            sys.modules[companion] = None  # type: ignore[assignment]
+    absent = [name for name in COMPANIONS if name not in sys.modules and broken(name) is not None]
+    for name in absent:
+        # None makes every later import an ImportError and find_spec answer None: "not installed" to all.
+        sys.modules[name] = None  # type: ignore[assignment]
+    if absent:
+        # vLLM looks at model classes in a process of its own, which must not stumble either.
+        os.environ["JUDGELAB_ABSENT"] = ",".join(absent)
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_SHIELD), os.environ.get("PYTHONPATH"))))
 
 
 def broken(companion: str) -> Exception | None:
