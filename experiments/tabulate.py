@@ -100,7 +100,7 @@ def _row(run: RunDirectory, analysis: AnalysisConfig) -> tuple[Row, float]:
         protocol=protocol["name"],
         dataset=science["dataset"]["name"],
         judge=science["judge"]["name"],
-        engine=science["engine"]["kind"],
+        engine=" ".join(filter(None, (science["engine"]["kind"], science["engine"].get("backend")))),
         swap=protocol.get("swap", NONE),
         condition=protocol.get("condition", NONE),
         form=protocol.get("verdict_form", NONE),

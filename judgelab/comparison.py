@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
 from judgelab.frames import frame
+from judgelab.report.difference import differences
 from judgelab.settings import AnalysisConfig
 from judgelab.store import RunDirectory
 
@@ -80,21 +81,8 @@ def _kappa(first: pd.DataFrame, second: pd.DataFrame, analysis: AnalysisConfig) 
 
 def _labels(runs: Sequence[RunDirectory]) -> list[str]:
     """For each run, the settings in which not all runs agree; its path where that tells none apart."""
-    flat = [_flatten(run.manifest["science"]) for run in runs]
-    keys = [key for key in dict.fromkeys(k for each in flat for k in each) if len({str(f.get(key)) for f in flat}) > 1]
-    # A judge's name stands for all of it, and a scripted one's for its rule.
-    keys = [key for key in keys if key == "judge.name" or not key.startswith(("judge.", "engine.rule"))]
-    labels = [
-        ", ".join(f"{key.removeprefix('protocol.').removesuffix('.name')}={each.get(key, '-')}" for key in keys)
-        for each in flat
-    ]
+    labels = differences([run.manifest["science"] for run in runs])
     return labels if len(set(labels)) == len(labels) else [str(run.path) for run in runs]
-
-
-def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {prefix[:-1]: value}
-    return {k: v for key, each in value.items() for k, v in _flatten(each, f"{prefix}{key}.").items()}
 
 
 def _table(baseline: str, pairs: Sequence[Pair]) -> pd.DataFrame:

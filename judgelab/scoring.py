@@ -60,11 +60,7 @@ def figures_of(run: RunDirectory, analysis: AnalysisConfig) -> Scored:
         "dataset": science["dataset"]["name"],
         "judge": science["judge"]["name"],
         "engine": science["engine"]["kind"],
-        "setting": {
-            key: science["protocol"][key]
-            for key in ("swap", "condition", "verdict_form", "candidates")
-            if key in science["protocol"]
-        },
+        "setting": _setting(science),
         "analysis": cfg.plain(analysis),
         "n_items": int(table["item_id"].nunique()),
         "complete": int(table["item_id"].nunique()) == int(manifest["n_items"]),
@@ -81,6 +77,13 @@ def figures_of(run: RunDirectory, analysis: AnalysisConfig) -> Scored:
         "dropped": manifest.get("dropped", {}),
     }
     return Scored(records, table, figures, calibration, summary)
+
+
+def _setting(science: Mapping[str, Any]) -> dict[str, str]:
+    """What a reader needs to know of a run in one line."""
+    asked = science["protocol"] | {"backend": science["engine"].get("backend")}
+    names = ("swap", "condition", "verdict_form", "candidates", "backend")
+    return {name: asked[name] for name in names if asked.get(name)}
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Invariant: every point stands with its interval and its n; a figure without data
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from judgelab.metrics.estimate import Estimate
 from judgelab.metrics.groups import Popularity
 from judgelab.metrics.rpag import VERDICTS
 from judgelab.report.clean import printable, shortened
+from judgelab.report.difference import differences
 from judgelab.report.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, draw
 from judgelab.report.numbers import whole_of
 from judgelab.report.run_report import RunReport
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+# Settings that the first lines of a row of `rpag_by_swap` show.
+_SHOWN = ("dataset.name", "judge.name", "protocol.swap", "protocol.condition")
 _NAME = 34  # characters a label may have
 _COLOURS = dict(zip(Swap, (BLUE, ORANGE, VERMILION, SKY, PURPLE, GREEN), strict=True))
 _MARKERS = dict(zip(Condition, "osD^", strict=True))
@@ -42,19 +46,31 @@ class _Row:
 
 def rpag_by_swap(reports: Sequence[RunReport]) -> str | None:
     """RPAG of each run, one line a run, grouped by swap type; None if no run has one."""
-    rows = []
-    for report in sorted(reports, key=_place):
+    rows, most = [], 2
+    ordered = sorted(reports, key=_place)
+    others = differences([report.manifest["science"] for report in ordered], _SHOWN)
+    for report, other in zip(ordered, others, strict=True):
         setting = report.setting
         where = [shortened(report.summary["dataset"], _NAME), *(setting.get(k, "") for k in ("swap", "condition"))]
+        lines = [shortened(report.judge, _NAME), ", ".join(part.replace("_", "-") for part in where if part)]
+        lines += textwrap.wrap(_brief(other), _NAME, break_on_hyphens=False)
+        most = max(most, len(lines))
         rows.append(
             _Row(
-                f"{shortened(report.judge, _NAME)}\n{', '.join(part.replace('_', '-') for part in where if part)}",
+                "\n".join(lines),
                 report.metrics["rpag"],
                 _COLOURS.get(Swap(setting["swap"]), BLACK) if setting.get("swap") in list(Swap) else BLACK,
                 _MARKERS[Condition(setting["condition"])] if setting.get("condition") in list(Condition) else "o",
             )
         )
-    return _forest(rows, lines=2)
+    return _forest(rows, most)
+
+
+def _brief(label: str) -> str:
+    """A label of `differences` for a narrow margin: names of settings only where the value alone says nothing."""
+    pairs = [part.partition("=") for part in label.split(", ") if part]
+    told = [value if value[:1].isalpha() else f"{key}={value}" for key, _, value in pairs if value != "-"]
+    return printable(", ".join(told).replace("_", "-"))
 
 
 def rpag_by_type(report: RunReport) -> str | None:
@@ -219,7 +235,7 @@ def _forest(rows: Sequence[_Row], lines: int = 1) -> str | None:
         axes.set_xlabel("RPAG = ACC_o - ACC_s, points (0: follows either reference alike)")
         _right_labels(axes, [f"{_plain(row.estimate)}, n={row.estimate.n:,}" for row in rows])
 
-    return draw(0.9 + len(rows) * (0.3 if lines == 1 else 0.46), paint)
+    return draw(0.9 + len(rows) * (0.14 + 0.16 * lines), paint)
 
 
 def _plain(estimate: Estimate) -> str:

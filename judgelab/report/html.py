@@ -60,8 +60,13 @@ def page(reports: Sequence[RunReport]) -> str:
     environment = _environment()
     script = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     judgments = embed(reports)
+    runs = [view(report) for report in reports]
+    warned = {
+        line: [k for k, run in enumerate(runs, 1) if line in run.warnings] for run in runs for line in run.warnings
+    }
     return environment.get_template("report.html.j2").render(
-        runs=[view(report) for report in reports],
+        runs=runs,
+        warned=warned,
         adjusted=holm([report.metrics["mcnemar_oo_ss"].value for report in reports]),
         swap_figure=swap_figure(reports) if len(reports) > 1 else None,
         judgments=Markup(judgments.data),  # noqa: S704 - made safe by judgments.embed
