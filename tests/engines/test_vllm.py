@@ -170,8 +170,12 @@ def test_a_dead_engine_fails_what_waits_and_what_comes(engine, all_gone):
     cores = [p for p in tree if "EngineCore" in f"{p.name()} {p.cmdline()}"]
     assert cores
 
+    # A grammar with one long way through, so that no answer is finished by the time the engine is killed.
+    schema = {"type": "array", "items": {"type": "integer", "minimum": 0}, "minItems": 150, "maxItems": 150}
+
     async def asked(then: Callable[[], object]) -> list[Completion | BaseException]:
-        tasks = [asyncio.create_task(engine.complete(ask(FreeText(), f"Story {i}?", max_tokens=500))) for i in range(3)]
+        requests = [ask(Schema(canonical_json(schema)), f"Numbers {i}?", max_tokens=1000) for i in range(3)]
+        tasks = [asyncio.create_task(engine.complete(request)) for request in requests]
         await asyncio.sleep(0.5)
         then()
         return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
