@@ -25,7 +25,7 @@ from judgelab.engines.chat import ChatFormat
 from judgelab.engines.compat import shield_companions
 from judgelab.engines.environment import engine_environment
 from judgelab.experiment import Plan, plan
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 from judgelab.runner import run_items
 from judgelab.settings import Config, SwappedConfig
 

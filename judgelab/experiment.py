@@ -20,9 +20,9 @@ from judgelab import build
 from judgelab import config as cfg
 from judgelab.engines.cached import CachedEngine, CallCache, Fresh
 from judgelab.errors import Drained, JudgelabError, UsageError
+from judgelab.items import QAItem
 from judgelab.progress import Display
 from judgelab.provenance import about_this_process
-from judgelab.records import QAItem
 from judgelab.runner import Outcome, run_items, settled
 from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, scientific
 from judgelab.store import Launch, RunDirectory, Science, now

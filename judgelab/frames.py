@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from judgelab.records import Record
+from judgelab.subjects import Triplet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,7 @@ def frame(records: Iterable[Record]) -> pd.DataFrame:
     for record in sorted(records, key=lambda r: r.record_id):
         p = record.probabilities or {}
         subject = record.subject
+        assert isinstance(subject, Triplet)
         rows.append(
             {
                 "record_id": record.record_id,

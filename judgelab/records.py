@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from judgelab.subjects import Subject
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -74,64 +76,6 @@ class Call:
 
 
 @dataclass(frozen=True)
-class QAItem:
-    """A question with its gold answers. `answers[0]` is the reference; all of `answers` and `aliases` are right."""
-
-    item_id: str
-    question: str
-    answers: tuple[str, ...]
-    aliases: tuple[str, ...] = ()
-    entity_type: str | None = None
-    popularity: float | None = None
-    freshness: str | None = None
-
-    @property
-    def reference(self) -> str:
-        """The answer that serves as original reference."""
-        return self.answers[0]
-
-    @property
-    def right(self) -> tuple[str, ...]:
-        """Every string that a swap must neither equal, contain nor be contained in."""
-        return (*self.answers, *self.aliases)
-
-
-@dataclass(frozen=True)
-class Person:
-    """A person for popularity swaps; `decile` 0 (obscure) to 9 (famous) within its pool."""
-
-    name: str
-    aliases: tuple[str, ...]
-    popularity: float
-    decile: int
-
-
-@dataclass(frozen=True)
-class Triplet:
-    """What the swapped protocol judges: one reference beside one candidate.
-
-    `cell` is `oo`, `os`, `so` or `ss`: whose reference, whose candidate (original or swapped). `flags` names the
-    fidelity checks that the candidate failed. Empty `swapped`/`candidate` where no admissible one exists.
-    """
-
-    question: str
-    reference: str
-    candidate: str
-    cell: str
-    truth: str
-    swap: str
-    original: str
-    swapped: str
-    entity_type: str | None = None
-    swapped_type: str | None = None
-    popularity: float | None = None
-    swapped_popularity: float | None = None
-    freshness: str | None = None
-    candidate_source: str = "template"
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Record:
     """One judgment as stored: a row of `records*.jsonl`."""
 
@@ -139,7 +83,7 @@ class Record:
     item_id: str
     cell: str
     verdict: str | None
-    subject: Triplet
+    subject: Subject
     unscored: Unscored | None = None
     probabilities: Mapping[str, float] | None = None
     calls: tuple[Call, ...] = ()

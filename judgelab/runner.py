@@ -13,7 +13,8 @@ from typing import Any
 from typing import Protocol as TypingProtocol
 
 from judgelab.engines.base import Asker
-from judgelab.records import QAItem, Reason, Record
+from judgelab.items import QAItem
+from judgelab.records import Reason, Record
 from judgelab.store import RunDirectory
 
 DRAIN_GRACE = 30.0  # seconds that calls in flight get to end after the first signal

@@ -18,7 +18,7 @@ import pytest
 from judgelab import AnalysisConfig, Config, Result, preset, run
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.experiment import check_unscored, seeded_order
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 from judgelab.settings import NotAttempted
 from judgelab.store import RunDirectory
 

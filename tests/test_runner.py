@@ -11,9 +11,11 @@ import pytest
 
 from judgelab.engines.base import Answer, Asker, Request
 from judgelab.errors import EngineError
-from judgelab.records import QAItem, Reason, Record, Triplet, Unscored
+from judgelab.items import QAItem
+from judgelab.records import Reason, Record, Unscored
 from judgelab.runner import Outcome, Progress, run_items, settled
 from judgelab.store import RunDirectory
+from judgelab.subjects import Triplet
 
 ITEMS = [QAItem(f"i{n}", f"q{n}?", ("a",)) for n in range(20)]
 

@@ -13,8 +13,9 @@ import pytest
 from judgelab.engines.cached import Tally
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.frames import COLUMNS, frame
-from judgelab.records import Reason, Record, Triplet, Unscored
+from judgelab.records import Reason, Record, Unscored
 from judgelab.store import Launch, RunDirectory, Science, find_runs, now
+from judgelab.subjects import Triplet
 
 SCIENCE = Science({"name": "swapped"}, {"name": "demo"}, {"name": "j"}, {"kind": "scripted"}, None, 0, "p")
 SUBJECT = Triplet("q?", "a", "It is a.", "oo", "CORRECT", "alias", "a", "b")

@@ -20,7 +20,7 @@ from judgelab.data.popqa import load_popqa
 from judgelab.data.rows import Loaded
 from judgelab.data.sciq import load_sciq
 from judgelab.errors import UsageError
-from judgelab.records import Person, QAItem
+from judgelab.items import Person, QAItem
 from judgelab.settings import DatasetConfig
 
 __all__ = ["Dataset", "load"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from judgelab.records import Person, QAItem, content_hash
+from judgelab.items import Person, QAItem
+from judgelab.records import content_hash
 
 
 @dataclass(frozen=True)

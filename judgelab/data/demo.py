@@ -15,7 +15,7 @@ from pathlib import Path
 from judgelab.data.persons import load_persons
 from judgelab.data.plain import load_plain
 from judgelab.data.rows import Loaded
-from judgelab.records import Person, QAItem
+from judgelab.items import Person, QAItem
 
 _FOLDER = Path(__file__).parent / "demo"
 

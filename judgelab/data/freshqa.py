@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judgelab.data.files import read_csv
 from judgelab.data.rows import BadFieldError, Dropped, Loaded, Row, collect_items
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 
 FACT_TYPES = {"never-changing": "never", "slow-changing": "slow", "fast-changing": "fast"}
 ANSWERS = tuple(f"answer_{i}" for i in range(10))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from judgelab.data.files import read_jsonl
 from judgelab.data.rows import Loaded, Row, collect_items
-from judgelab.records import QAItem, content_hash
+from judgelab.items import QAItem
+from judgelab.records import content_hash
 
 
 def load_nq_open(path: Path) -> Loaded[QAItem]:

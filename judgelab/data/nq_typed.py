@@ -11,7 +11,7 @@ from pathlib import Path
 from judgelab.data.entity import ENTITY_TYPES, NOT_AN_ENTITY
 from judgelab.data.files import read_jsonl
 from judgelab.data.rows import BadFieldError, Dropped, Loaded, Row, collect_items
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 
 _TAGS = {tag: tag for tag in (*ENTITY_TYPES, NOT_AN_ENTITY)}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from judgelab.data.files import read_jsonl
 from judgelab.data.rows import BadFieldError, Row, collect
 from judgelab.errors import UsageError
-from judgelab.records import Person
+from judgelab.items import Person
 
 _UNKNOWN = -1
 

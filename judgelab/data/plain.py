@@ -12,7 +12,8 @@ from judgelab.data.entity import ENTITY_TYPES, FRESHNESS
 from judgelab.data.files import read_csv, read_jsonl
 from judgelab.data.rows import BadFieldError, Loaded, Row, collect_items
 from judgelab.errors import UsageError
-from judgelab.records import QAItem, content_hash
+from judgelab.items import QAItem
+from judgelab.records import content_hash
 
 FIELDS = ("id", "question", "answers", "aliases", "type", "popularity", "freshness")
 _TYPES: dict[str, str] = {name: name for name in ENTITY_TYPES}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from judgelab.data.files import read_csv, read_jsonl
 from judgelab.data.rows import BadFieldError, Loaded, Row, collect_items
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 
 _PERSON = ("author", "composer", "director", "father", "mother", "producer", "screenwriter")
 _GPE = ("capital", "capital of", "country", "place of birth")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from judgelab.errors import UsageError
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 
 T = TypeVar("T")
 

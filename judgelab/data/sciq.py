@@ -9,7 +9,8 @@ from pathlib import Path
 
 from judgelab.data.files import read_json_list
 from judgelab.data.rows import Loaded, Row, collect_items
-from judgelab.records import QAItem, content_hash
+from judgelab.items import QAItem
+from judgelab.records import content_hash
 
 
 def load_sciq(path: Path) -> Loaded[QAItem]:

@@ -61,11 +61,16 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a scripted engine decides by; real engines never see it. `memory` is the judge's own answer."""
+    """What a scripted engine decides by; real engines never see it.
+
+    `memory` is the judge's own answer. `statements` are what a list of labels is asked for, one label each, about
+    the text `candidate`.
+    """
 
     reference: str = ""
     candidate: str = ""
     memory: str = ""
+    statements: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

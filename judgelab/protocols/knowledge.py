@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from judgelab.engines.base import Asker, Choice, Facts, FreeText
 from judgelab.errors import RequestError
+from judgelab.items import QAItem
 from judgelab.protocols import prompts
 from judgelab.protocols.swaps import Substitute, admissible
 from judgelab.protocols.verdicts import Turn, Way, decide
-from judgelab.records import Call, QAItem, Reason, Unscored, Verdict
+from judgelab.records import Call, Reason, Unscored, Verdict
 from judgelab.settings import VerdictForm
 from judgelab.text import contains, normalise
 

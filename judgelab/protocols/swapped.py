@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from judgelab.data.dataset import Dataset
 from judgelab.engines.base import Asker, Choice, Facts
 from judgelab.errors import RequestError, UsageError
+from judgelab.items import QAItem
 from judgelab.judge import Thinking
 from judgelab.protocols import candidates, prompts
 from judgelab.protocols.knowledge import believe
@@ -21,8 +22,9 @@ from judgelab.protocols.swaps import PERSON, Pool, Substitute, build
 from judgelab.protocols.tagger import tag
 from judgelab.protocols.verdicts import Decision, Way, decide, failure
 from judgelab.protocols.writer import Candidate, candidate
-from judgelab.records import Call, QAItem, Reason, Record, Triplet, Unscored, Verdict, content_hash
+from judgelab.records import Call, Reason, Record, Unscored, Verdict, content_hash
 from judgelab.settings import CandidateSource, Condition, Swap, SwappedConfig, TypeSource, VerdictForm
+from judgelab.subjects import Triplet
 
 PROCEDURE = 1  # raise it when swaps, checks or the order of calls change
 CELLS = ("oo", "os", "so", "ss")

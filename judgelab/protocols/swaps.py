@@ -13,7 +13,8 @@ from hashlib import sha256
 from math import ceil
 
 from judgelab.data.entity import ENTITY_TYPES
-from judgelab.records import Person, QAItem, canonical_json
+from judgelab.items import Person, QAItem
+from judgelab.records import canonical_json
 from judgelab.settings import Swap
 from judgelab.text import normalise, overlaps, same
 

@@ -10,9 +10,10 @@ import json
 from judgelab.data.entity import ENTITY_TYPES
 from judgelab.engines.base import Asker, Schema
 from judgelab.errors import RequestError
+from judgelab.items import QAItem
 from judgelab.protocols import prompts
 from judgelab.protocols.verdicts import Turn, Way
-from judgelab.records import QAItem, canonical_json
+from judgelab.records import canonical_json
 
 # A choice needs labels of one token; an enum takes any.
 TAG_SCHEMA = canonical_json({"enum": list(prompts.TAG_LABELS)})

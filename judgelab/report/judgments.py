@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from judgelab.records import Call, Record
 from judgelab.report.run_report import RunReport
+from judgelab.subjects import Triplet
 
 TRACE_LIMIT = 20_000_000  # characters of traces in one page: what a browser opens without a pause
 COLUMNS = (
@@ -100,6 +101,7 @@ def embed(reports: Sequence[RunReport], limit: int = TRACE_LIMIT) -> Embedded:
 
 def result(record: Record) -> str:
     """`right`, `wrong`, `not attempted` or `unscored`."""
+    assert isinstance(record.subject, Triplet)
     match record.verdict:
         case None:
             return "unscored"
@@ -113,6 +115,7 @@ def result(record: Record) -> str:
 
 def _row(run: int, record: Record, texts: _Texts) -> list[object]:
     subject, failed = record.subject, record.unscored
+    assert isinstance(subject, Triplet)
     values: dict[str, object] = {
         "run": run,
         "id": record.record_id,

@@ -19,7 +19,7 @@ from judgelab.data.popqa import load_popqa
 from judgelab.data.rows import Loaded
 from judgelab.data.sciq import load_sciq
 from judgelab.errors import UsageError
-from judgelab.records import QAItem
+from judgelab.items import QAItem
 
 Loader = Callable[[Path], Loaded[QAItem]]
 

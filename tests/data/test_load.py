@@ -15,7 +15,7 @@ import yaml
 
 from judgelab.data import Dataset, load
 from judgelab.errors import UsageError
-from judgelab.records import Person, QAItem
+from judgelab.items import Person, QAItem
 from judgelab.settings import DatasetConfig
 
 CONFIGS = sorted((Path(__file__).parents[2] / "conf" / "dataset").glob("*.yaml"))

@@ -10,7 +10,7 @@ import pytest
 
 from judgelab.data.persons import load_persons
 from judgelab.errors import UsageError
-from judgelab.records import Person
+from judgelab.items import Person
 
 
 def write(tmp_path: Path, *rows: dict[str, Any]) -> Path:

@@ -187,7 +187,8 @@ def test_one_item_gives_wide_intervals():
 
 def test_frames_made_from_records():
     from judgelab.frames import frame as from_records
-    from judgelab.records import Reason, Record, Triplet, Unscored
+    from judgelab.records import Reason, Record, Unscored
+    from judgelab.subjects import Triplet
 
     def record(i, cell):
         truth = A if cell[0] == cell[1] else B

@@ -8,11 +8,12 @@ import pytest
 from judgelab.data.dataset import Dataset
 from judgelab.engines.base import Answer, Choice, Completion, Request
 from judgelab.errors import RequestError
+from judgelab.items import QAItem
 from judgelab.protocols.knowledge import Belief, believe, clean_answer
 from judgelab.protocols.swapped import CELLS, Swapped
 from judgelab.protocols.swaps import Substitute
 from judgelab.protocols.verdicts import Way
-from judgelab.records import QAItem, Reason, Record, Unscored
+from judgelab.records import Reason, Record, Unscored
 from judgelab.settings import Swap, SwappedConfig, VerdictForm
 
 ITEM = QAItem("1", "who painted it?", ("Rembrandt van Rijn",), ("Rembrandt",), "PERSON")

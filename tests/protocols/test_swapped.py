@@ -12,9 +12,10 @@ from judgelab.data.dataset import Dataset
 from judgelab.engines.base import Answer, Choice, Completion, FreeText, Request, Schema
 from judgelab.engines.scripted import ScriptedEngine
 from judgelab.errors import EngineError, PromptTooLong, RequestError, UsageError
+from judgelab.items import Person, QAItem
 from judgelab.judge import Thinking
 from judgelab.protocols.swapped import CELLS, Swapped, majority, resolve_form
-from judgelab.records import Person, QAItem, Reason, Record, Unscored, Verdict
+from judgelab.records import Reason, Record, Unscored, Verdict
 from judgelab.settings import (
     CandidateSource,
     Condition,

@@ -11,8 +11,8 @@ import pytest
 
 from judgelab.data import load
 from judgelab.data.entity import ENTITY_TYPES
+from judgelab.items import Person, QAItem
 from judgelab.protocols.swaps import DRAWS, Pool, Substitute, admissible, build
-from judgelab.records import Person, QAItem
 from judgelab.settings import DatasetConfig, Swap
 from judgelab.text import contains, normalise
 

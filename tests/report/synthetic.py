@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from judgelab.engines.cached import Tally
-from judgelab.records import Call, Message, Reason, Record, Triplet, Unscored, content_hash
+from judgelab.records import Call, Message, Reason, Record, Unscored, content_hash
 from judgelab.report.run_report import RunReport
 from judgelab.scoring import report_of
 from judgelab.settings import AnalysisConfig
 from judgelab.store import Launch, RunDirectory, Science
+from judgelab.subjects import Triplet
 
 HOSTILE = (
     "</script><img src=x onerror=\"document.title='owned'\"><!-- {{ 7*7 }} {% x %} ]]> \u2028\u2029 &amp; 'q' \x1b[31m"
