@@ -19,6 +19,7 @@ from judgelab.settings import (
     EngineConfig,
     JudgeConfig,
     ProtocolConfig,
+    SearchConfig,
     SwappedConfig,
     VllmConfig,
 )
@@ -129,6 +130,7 @@ def _keys(overrides: Sequence[str]) -> list[str]:
                 "engine": VllmConfig,
                 "dataset": DatasetConfig,
                 "judge": JudgeConfig,
+                "search": SearchConfig,
             }[group]()
         )
         keys += [f"{group}.{f.name}" for f in fields(part)]

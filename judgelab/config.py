@@ -22,6 +22,7 @@ from judgelab.settings import (
     JudgeConfig,
     ProtocolConfig,
     ScriptedConfig,
+    SearchConfig,
     ServerConfig,
     SwappedConfig,
     TransformersConfig,
@@ -36,7 +37,7 @@ ENGINES: Mapping[str, type[EngineConfig]] = {
     "scripted": ScriptedConfig,
 }
 PROTOCOLS: Mapping[str, type[ProtocolConfig]] = {"swapped": SwappedConfig}
-GROUPS = ("protocol", "dataset", "judge", "engine")
+GROUPS = ("protocol", "dataset", "judge", "engine", "search")
 
 
 def conf_dir() -> Path:
@@ -81,6 +82,8 @@ def _settings(group: str, values: Mapping[str, Any], where: str) -> Any:
             kind = _lookup(ENGINES, values.get("kind"), f"{where}: engine kind")
         case "dataset":
             kind = DatasetConfig
+        case "search":
+            kind = SearchConfig
         case _:
             kind = JudgeConfig
     names = [f.name for f in fields(kind)]

@@ -26,12 +26,15 @@ class Reason(StrEnum):
     PARSE_ERROR = "parse_error"
     TOO_LONG = "too_long"
     NO_CANDIDATE = "no_candidate"
+    NO_PAGES = "no_pages"
+    NO_NUGGETS = "no_nuggets"
+    SEARCH_ERROR = "search_error"
     ENGINE_ERROR = "engine_error"
 
     @property
     def final(self) -> bool:
         """Whether asking again is known to end the same way; the others are tried again on relaunch."""
-        return self is not Reason.ENGINE_ERROR
+        return self not in (Reason.ENGINE_ERROR, Reason.SEARCH_ERROR)
 
 
 @dataclass(frozen=True)

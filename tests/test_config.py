@@ -134,6 +134,7 @@ def test_only_scientific_fields_are_scientific() -> None:
         "dataset",
         "judge",
         "engine",
+        "search",
         "limit",
         "seed",
     }
