@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
-from judgelab.frames import frame
+from judgelab.frames.swapped import frame
 from judgelab.report.difference import differences
 from judgelab.settings import AnalysisConfig
 from judgelab.store import RunDirectory

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from judgelab import config as cfg
-from judgelab.frames import frame
+from judgelab.frames.swapped import frame
 from judgelab.journal import write_atomic
 from judgelab.records import Reason, Record, content_hash
 from judgelab.settings import AnalysisConfig

@@ -115,9 +115,9 @@ def test_a_stored_config_loads_back_equal(tmp_path: Path) -> None:
     ("text", "part"),
     [
         ("a: [", "cannot read"),
-        ("protocol: {name: swapped, swop: alias}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\n", "swop"),
-        ("protocol: {name: nope}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\n", "nope"),
-        ("protocol: {name: swapped}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\nseed: x\n", "seed"),
+        ("protocol: {name: swapped, swop: alias}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\nsearch: {}\n", "swop"),
+        ("protocol: {name: nope}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\nsearch: {}\n", "nope"),
+        ("protocol: {name: swapped}\ndataset: {}\njudge: {}\nengine: {kind: vllm}\nsearch: {}\nseed: x\n", "seed"),
         ("[]", "config.yaml"),
         ("protocol: {name: swapped}\n", "dataset"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from judgelab.engines.cached import Tally
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.frames import COLUMNS, frame
+from judgelab.frames.swapped import COLUMNS, frame
 from judgelab.records import Reason, Record, Unscored
 from judgelab.store import Launch, RunDirectory, Science, find_runs, now
 from judgelab.subjects import Triplet

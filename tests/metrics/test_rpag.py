@@ -186,7 +186,7 @@ def test_one_item_gives_wide_intervals():
 
 
 def test_frames_made_from_records():
-    from judgelab.frames import frame as from_records
+    from judgelab.frames.swapped import frame as from_records
     from judgelab.records import Reason, Record, Unscored
     from judgelab.subjects import Triplet
 
