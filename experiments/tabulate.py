@@ -23,8 +23,8 @@ from judgelab.metrics.paired import holm
 from judgelab.report.clean import printable
 from judgelab.report.headline import beside, warnings
 from judgelab.report.numbers import NONE, number, whole_of
-from judgelab.scoring import figures_of
-from judgelab.settings import AnalysisConfig
+from judgelab.report.swapped import HEADLINE
+from judgelab.scoring import Analysis, figures_of
 from judgelab.store import RunDirectory, find_runs
 
 
@@ -66,7 +66,7 @@ class Table:
 PAPER_CHANGE = {("nq_open", "type_preserving"): -2.8, ("popqa", "type_preserving"): -0.4}
 
 
-def tabulate(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Table:
+def tabulate(runs: Sequence[RunDirectory], analysis: Analysis) -> Table:
     """Figures of every run that has records, recomputed from them; published values of the same data and swap."""
     found = [_row(run, analysis) for run in runs]
     adjusted = holm([p for _, p in found])
@@ -92,7 +92,7 @@ def tabulate(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Table:
     return Table((*rows, *paper), _missing(rows))
 
 
-def _row(run: RunDirectory, analysis: AnalysisConfig) -> tuple[Row, float]:
+def _row(run: RunDirectory, analysis: Analysis) -> tuple[Row, float]:
     science = run.manifest["science"]
     protocol = science["protocol"]
     row = Row(
@@ -119,9 +119,9 @@ def _row(run: RunDirectory, analysis: AnalysisConfig) -> tuple[Row, float]:
         acc_o=metrics["acc_o"],
         acc_s=metrics["acc_s"],
         rpag=metrics["rpag"],
-        always_a=beside(summary, "always_a"),
-        always_b=beside(summary, "always_b"),
-        random=beside(summary, "random"),
+        always_a=beside(summary, "always_a", HEADLINE),
+        always_b=beside(summary, "always_b", HEADLINE),
+        random=beside(summary, "random", HEADLINE),
         status="; ".join(state),
     )
     return row, metrics["mcnemar_oo_ss"].value
@@ -205,7 +205,7 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(words)
     try:
-        table = tabulate(find_runs(arguments.runs), AnalysisConfig())
+        table = tabulate(find_runs(arguments.runs), Analysis())
         if arguments.output is None:
             print(as_markdown(table), end="")
         else:

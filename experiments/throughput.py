@@ -25,7 +25,7 @@ from judgelab.engines.chat import ChatFormat
 from judgelab.engines.compat import shield_companions
 from judgelab.engines.environment import engine_environment
 from judgelab.experiment import Plan, plan
-from judgelab.items import QAItem
+from judgelab.items import Item
 from judgelab.runner import run_items
 from judgelab.settings import Config, SwappedConfig
 
@@ -47,7 +47,7 @@ class Recorder:
         return await self.asker.ask(request)
 
 
-async def through_protocol(plan_: Plan, asker: CachedEngine, items: Sequence[QAItem]) -> tuple[float, list[Request]]:
+async def through_protocol(plan_: Plan, asker: CachedEngine, items: Sequence[Item]) -> tuple[float, list[Request]]:
     """Seconds for these items through everything a run does but scoring, and what was asked."""
     recorder = Recorder(asker)
     started = time.perf_counter()

@@ -5,17 +5,20 @@ Invariant: nothing heavy is imported or started before the thing is first used.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from judgelab import config
+from judgelab import config as config_
 from judgelab.errors import UsageError
 from judgelab.judge import thinking_of
 from judgelab.settings import (
     AutoConfig,
+    Config,
     EngineConfig,
-    JudgeConfig,
+    NuggetsConfig,
     ProtocolConfig,
+    SageConfig,
     ScriptedConfig,
     ServerConfig,
     SwappedConfig,
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from judgelab.data import Dataset
     from judgelab.engines.base import Engine
     from judgelab.judge import Judge
-    from judgelab.protocols.swapped import Swapped
+    from judgelab.pages.fetch import PageFetcher
+    from judgelab.runner import Protocol
+    from judgelab.search.base import Search
 
 
 def resolve_auto(engine: EngineConfig) -> EngineConfig:
@@ -57,15 +62,74 @@ def resolve_form(protocol: ProtocolConfig) -> ProtocolConfig:
     return protocol
 
 
-def build_protocol(settings: ProtocolConfig, dataset: Dataset, judge: JudgeConfig | None, seed: int) -> Swapped:
-    """The protocol that a config names, for a judge whose weights need not be here; None for a scripted one."""
-    from judgelab.protocols.swapped import Swapped
+@dataclass(frozen=True)
+class Procedure:
+    """A protocol ready to judge, and what it brought along: `search` where it searches, `pages` where it may fetch."""
 
+    protocol: Protocol[Any]
+    search: Search | None = None
+    pages: PageFetcher | None = None
+
+    def told(self) -> dict[str, Any]:
+        """What the search has to tell a manifest: searches made and replayed, and the age of the evidence."""
+        counts = getattr(self.search, "counts", None)
+        return dict(counts()) if counts else {}
+
+    async def close(self) -> None:
+        """Release search and pages."""
+        for each in (self.search, self.pages):
+            if each is not None:
+                await each.close()
+
+
+def build_procedure(config: Config, dataset: Dataset[Any], caches: Path) -> Procedure:
+    """The protocol that a config names, for a judge whose weights need not be here. `caches` is the folder of pages
+    and evidence.
+
+    Raises UsageError for settings that do not fit each other or the data.
+    """
+    judge = None if isinstance(config.engine, ScriptedConfig) else config.judge
+    thinking = thinking_of(judge) if judge else None
+    prefix = judge.answer_prefix if judge else ""
+    settings, seed = config.protocol, config.seed
     match settings:
         case SwappedConfig():
-            thinking = thinking_of(judge) if judge else None
-            return Swapped(settings, dataset, seed, thinking, judge.answer_prefix if judge else "")
-    raise UsageError(f"protocol {settings.name!r} is unknown{config.nearest(settings.name, config.PROTOCOLS)}")
+            from judgelab.protocols.swapped import Swapped
+
+            _require(dataset, "questions", settings.name)
+            return Procedure(Swapped(settings, dataset, seed, thinking, prefix))
+        case NuggetsConfig():
+            from judgelab.pages.fetch import PageFetcher
+            from judgelab.pages.library import Library
+            from judgelab.protocols.nuggets import Nuggets
+
+            _require(dataset, "battles", settings.name)
+            pages = PageFetcher(caches / "pages", settings.pages)
+            library = Library(settings, dataset.items, pages)
+            return Procedure(Nuggets(settings, dataset, seed, library, thinking, prefix), pages=pages)
+        case SageConfig():
+            from judgelab.protocols.sage import SEARCHING, Sage
+
+            _require(dataset, "answers", settings.name)
+            search = None
+            if settings.variant in SEARCHING:
+                from judgelab.search.build import build_search
+
+                search = build_search(config.search, config.search.corpus or dataset.corpus, caches / "evidence")
+            return Procedure(Sage(settings, dataset, seed, search, thinking, prefix), search)
+    raise UsageError(f"protocol {settings.name!r} is unknown{config_.nearest(settings.name, config_.PROTOCOLS)}")
+
+
+_NEEDS = {
+    "questions": "questions with gold answers, such as dataset=demo, nq_typed or plain",
+    "battles": "battles, or answers with nuggets, such as dataset=demo_battles, crowdrag25 or battles",
+    "answers": "answers to be graded, such as dataset=demo_answers, evouna_nq or answers",
+}
+
+
+def _require(dataset: Dataset[Any], kind: str, protocol: str) -> None:
+    if dataset.kind != kind:
+        raise UsageError(f"dataset={dataset.name} holds {dataset.kind}, but protocol={protocol} judges {_NEEDS[kind]}")
 
 
 def build_engine(settings: EngineConfig, judge: Judge | None, log: Path, seed: int) -> Engine:
@@ -88,4 +152,4 @@ def build_engine(settings: EngineConfig, judge: Judge | None, log: Path, seed: i
             from judgelab.engines.transformers import TransformersEngine
 
             return TransformersEngine(judge, settings, seed)
-    raise UsageError(f"engine {settings.kind!r} is unknown{config.nearest(settings.kind, config.ENGINES)}")
+    raise UsageError(f"engine {settings.kind!r} is unknown{config_.nearest(settings.kind, config_.ENGINES)}")

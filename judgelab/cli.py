@@ -18,7 +18,8 @@ from judgelab import config as cfg
 from judgelab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, JudgelabError, UsageError
 
 if TYPE_CHECKING:
-    from judgelab.settings import AnalysisConfig, JudgeConfig
+    from judgelab.scoring import Analysis
+    from judgelab.settings import JudgeConfig
 
 RUN_HELP = """\
 usage: judgelab run [key=value ...] [-m] [--cfg job]
@@ -91,15 +92,18 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(handler=handler)
         return sub
 
+    def settable(sub: argparse.ArgumentParser) -> None:
+        text = "such as analysis.level=0.99 or, for nuggets, protocol.tie_threshold=0.1"
+        sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=text)
+
     commands.add_parser("run", help="judge, score and report; takes Hydra overrides (judgelab run --help)")
     sub = command("score", _score, "Compute the figures of runs from their records; needs no model.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directory, or a folder of them")
-    sub.add_argument(
-        "--set", action="append", default=[], metavar="analysis.KEY=VALUE", help="such as analysis.level=0.99"
-    )
+    settable(sub)
     sub = command("report", _report, "Write one self-contained HTML page for one or several runs.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
+    settable(sub)
     sub = command("compare", _compare, "Set runs beside the first one: flips and paired tests on common judgments.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the table as CSV")
@@ -194,14 +198,24 @@ def _say(line: str) -> None:
 # ---------------------------------------------------------------- the other commands
 
 
-def _analysis(settings: Sequence[str]) -> AnalysisConfig:
-    composition.check(settings)
+def _analysis(settings: Sequence[str]) -> Analysis:
+    """`analysis.KEY=VALUE`, and `protocol.KEY=VALUE` for fields of a protocol that change figures alone."""
+    import yaml
+
+    from judgelab.scoring import Analysis
+
+    common = [each for each in settings if each.startswith("analysis.")]
+    own: dict[str, Any] = {}
     for each in settings:
-        if not each.startswith("analysis."):
-            raise UsageError(f"--set {each}: only analysis.KEY=VALUE changes figures without a new run")
-    config = composition.compose(settings)
+        key, sign, value = each.partition("=")
+        if key.startswith("protocol.") and sign:
+            own[key.removeprefix("protocol.")] = yaml.safe_load(value)
+        elif each not in common:
+            raise UsageError(f"--set {each}: only analysis.KEY=VALUE and protocol.KEY=VALUE can be set for a score")
+    composition.check(common)
+    config = composition.compose(common)
     cfg.validate(config)
-    return config.analysis
+    return Analysis(config.analysis, own)
 
 
 def _score(arguments: argparse.Namespace) -> int:
@@ -219,10 +233,10 @@ def _score(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> int:
     from judgelab.report.html import write_report
     from judgelab.scoring import report_of
-    from judgelab.settings import AnalysisConfig
     from judgelab.store import find_runs
 
-    write_report([report_of(each, AnalysisConfig()) for each in find_runs(arguments.runs)], arguments.output)
+    analysis = _analysis(arguments.set)
+    write_report([report_of(each, analysis) for each in find_runs(arguments.runs)], arguments.output)
     print(arguments.output)
     return EXIT_OK
 

@@ -20,7 +20,9 @@ from judgelab.settings import (
     DatasetConfig,
     EngineConfig,
     JudgeConfig,
+    NuggetsConfig,
     ProtocolConfig,
+    SageConfig,
     ScriptedConfig,
     SearchConfig,
     ServerConfig,
@@ -36,7 +38,11 @@ ENGINES: Mapping[str, type[EngineConfig]] = {
     "transformers": TransformersConfig,
     "scripted": ScriptedConfig,
 }
-PROTOCOLS: Mapping[str, type[ProtocolConfig]] = {"swapped": SwappedConfig}
+PROTOCOLS: Mapping[str, type[ProtocolConfig]] = {
+    "swapped": SwappedConfig,
+    "nuggets": NuggetsConfig,
+    "sage": SageConfig,
+}
 GROUPS = ("protocol", "dataset", "judge", "engine", "search")
 
 
@@ -101,6 +107,12 @@ def _lookup(table: Mapping[str, Any], name: Any, where: str) -> Any:
     if name not in table:
         raise UsageError(f"{where} {name!r} is unknown{nearest(str(name), table)}")
     return table[name]
+
+
+def protocol_class(name: str) -> type[ProtocolConfig]:
+    """The settings class of a protocol; UsageError for an unknown one."""
+    kind: type[ProtocolConfig] = _lookup(PROTOCOLS, name, "protocol name")
+    return kind
 
 
 def nearest(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:

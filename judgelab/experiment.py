@@ -20,18 +20,18 @@ from judgelab import build
 from judgelab import config as cfg
 from judgelab.engines.cached import CachedEngine, CallCache, Fresh
 from judgelab.errors import Drained, JudgelabError, UsageError
-from judgelab.items import QAItem
+from judgelab.items import Item
 from judgelab.progress import Display
 from judgelab.provenance import about_this_process
 from judgelab.runner import Outcome, run_items, settled
-from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, scientific
+from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, analysis_of, scientific
 from judgelab.store import Launch, RunDirectory, Science, now
 
 if TYPE_CHECKING:
     from judgelab.data import Dataset
     from judgelab.engines.base import Engine
     from judgelab.judge import Judge
-    from judgelab.protocols.swapped import Swapped
+    from judgelab.runner import Protocol
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,18 @@ class Plan:
 
     config: Config
     judge: Judge | None
-    dataset: Dataset
-    items: tuple[QAItem, ...]
-    protocol: Swapped
+    dataset: Dataset[Any]
+    items: tuple[Item, ...]
+    procedure: build.Procedure
     engine: Engine
     science: Science
     run: RunDirectory
     cache: Path
+
+    @property
+    def protocol(self) -> Protocol[Any]:
+        """How items are judged."""
+        return self.procedure.protocol
 
 
 def run(config: Config) -> Result:
@@ -96,7 +101,9 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None) -> 
     dataset = load(config.dataset)
     scripted = isinstance(config.engine, ScriptedConfig)
     name = f"scripted-{config.engine.rule}" if isinstance(config.engine, ScriptedConfig) else config.judge.name
-    protocol = build.build_protocol(config.protocol, dataset, None if scripted else config.judge, config.seed)
+    runs = Path(config.runs_dir)
+    caches = Path(config.cache_dir) if config.cache_dir else runs / ".cache"
+    procedure = build.build_procedure(config, dataset, caches)
     if fetch and not scripted:
         fetch(config.judge)
     judge = None if scripted else weights.resolve(config.judge)
@@ -108,18 +115,17 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None) -> 
         engine=_engine_science(config),
         limit=config.limit,
         seed=config.seed,
-        prompts=protocol.fingerprint(),
+        prompts=procedure.protocol.fingerprint(),
+        search=dict(procedure.search.identity) if procedure.search else None,
     )
-    runs = Path(config.runs_dir)
     path = runs / config.protocol.name / config.dataset.name / name / science.digest()
     engine = build.build_engine(config.engine, judge, path / "engine.log", config.seed)
-    caches = Path(config.cache_dir) if config.cache_dir else runs / ".cache"
     return Plan(
         config=config,
         judge=judge,
         dataset=dataset,
         items=items,
-        protocol=protocol,
+        procedure=procedure,
         engine=engine,
         science=science,
         run=RunDirectory(path),
@@ -127,7 +133,7 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None) -> 
     )
 
 
-def seeded_order(items: Sequence[QAItem], seed: int) -> list[QAItem]:
+def seeded_order(items: Sequence[Item], seed: int) -> list[Item]:
     """Items in an order that only the seed and their ids decide, so that `limit` takes a fair sample."""
     return sorted(items, key=lambda item: sha256(f"{seed}:{item.item_id}".encode()).digest())
 
@@ -160,12 +166,12 @@ async def run_async(
     missing = sum(i not in stored for item in plan_.items for i in protocol.record_ids(item))
     if missing:
         return Result(run_.path, None, missing)
-    from judgelab.scoring import score
+    from judgelab.scoring import Analysis, score
 
-    return Result(run_.path, score(run_, config.analysis), 0)
+    return Result(run_.path, score(run_, Analysis(config.analysis, analysis_of(config.protocol))), 0)
 
 
-async def _work(plan_: Plan, todo: Sequence[QAItem], stored: Any, keep: frozenset[str], signals: bool) -> None:
+async def _work(plan_: Plan, todo: Sequence[Item], stored: Any, keep: frozenset[str], signals: bool) -> None:
     config, run_ = plan_.config, plan_.run
     asker = CachedEngine(plan_.engine, CallCache(plan_.cache, plan_.engine.identity.canonical()), config.in_flight)
     again = {
@@ -199,6 +205,7 @@ async def _work(plan_: Plan, todo: Sequence[QAItem], stored: Any, keep: frozense
         described = dict(plan_.engine.describe())
         try:
             await asker.close()
+            await plan_.procedure.close()
         finally:
             launch = Launch(
                 started=started,
@@ -208,6 +215,7 @@ async def _work(plan_: Plan, todo: Sequence[QAItem], stored: Any, keep: frozense
                 ended=ended,
                 tallies=asker.tallies,
                 engine=described,
+                search=plan_.procedure.told(),
             )
             run_.add_launch(launch)
     if outcome.drained:

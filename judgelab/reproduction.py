@@ -6,7 +6,7 @@ Invariant: the fresh run has a directory and a call cache of its own, so nothing
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def reproduce(run: RunDirectory, output: Path | None) -> Comparison:
     if target.exists() and any(target.iterdir()):
         raise UsageError(f"{target} is not empty: give a fresh folder with -o DIR")
     fresh = replace(config, runs_dir=str(target), cache_dir=None, shard=None, retry_failed=False)
-    planned = asdict(plan(fresh).science)
+    planned = plan(fresh).science.plain()
     for name, before in run.manifest["science"].items():
         if planned[name] != before:
             raise JudgelabError(

@@ -9,30 +9,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from typing import Protocol as TypingProtocol
 
 from judgelab.engines.base import Asker
-from judgelab.items import QAItem
+from judgelab.items import Item
 from judgelab.records import Reason, Record
 from judgelab.store import RunDirectory
 
 DRAIN_GRACE = 30.0  # seconds that calls in flight get to end after the first signal
+I = TypeVar("I", bound=Item, contravariant=True)  # noqa: E741 - the kind of item that a protocol judges
 
 
-class Protocol(TypingProtocol):
+class Protocol(TypingProtocol[I]):
     """What the runner needs of a protocol."""
 
-    def record_ids(self, item: QAItem) -> tuple[str, ...]:
+    def record_ids(self, item: I) -> tuple[str, ...]:
         """The ids of the records that `judge` will make of an item."""
         ...
 
-    async def prepare(self, items: Sequence[QAItem], asker: Asker) -> None:
+    async def prepare(self, items: Sequence[I], asker: Asker) -> None:
         """What must be known of all items before the first is judged."""
         ...
 
-    async def judge(self, item: QAItem, asker: Asker) -> tuple[Record, ...]:
+    async def judge(self, item: I, asker: Asker) -> tuple[Record, ...]:
         """Judge one item. A failed judgment is a record; only a broken run raises."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Content hash of everything written in code that changes what is asked."""
         ...
 
 
@@ -67,10 +72,10 @@ def settled(stored: Mapping[str, Record], retry_failed: bool) -> frozenset[str]:
 
 
 async def run_items(
-    protocol: Protocol,
-    items: Sequence[QAItem],
-    pool: Sequence[QAItem],
-    asker_of: Callable[[QAItem], Asker],
+    protocol: Protocol[Any],
+    items: Sequence[Item],
+    pool: Sequence[Item],
+    asker_of: Callable[[Item], Asker],
     asker: Asker,
     run: RunDirectory,
     keep: frozenset[str],
@@ -85,7 +90,7 @@ async def run_items(
     get `DRAIN_GRACE` seconds. Raises what broke the run, after everything finished until then is stored.
     """
     waiting = iter(items)
-    running: dict[asyncio.Task[tuple[Record, ...]], QAItem] = {}
+    running: dict[asyncio.Task[tuple[Record, ...]], Item] = {}
     done = unscored = 0
     stopped = asyncio.ensure_future(stop.wait())
     preparation = asyncio.ensure_future(protocol.prepare(pool, asker))

@@ -7,83 +7,125 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from judgelab import config as cfg
-from judgelab.frames.swapped import frame
+from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import write_atomic
-from judgelab.records import Reason, Record, content_hash
-from judgelab.settings import AnalysisConfig
+from judgelab.records import Record, content_hash
+from judgelab.settings import AnalysisConfig, ProtocolConfig, analysis_defaults
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judgelab.metrics.calibration import Calibration
     from judgelab.metrics.estimate import Estimate
-    from judgelab.metrics.rpag import SwappedFigures
+    from judgelab.metrics.figures import Figures
     from judgelab.report.run_report import RunReport
 
 
 @dataclass(frozen=True)
+class Analysis:
+    """How figures are computed from records: what all protocols have, and `own`, the analysis fields of the run's
+    protocol that are not at their defaults (`{"tie_threshold": 0.1}`)."""
+
+    common: AnalysisConfig = field(default_factory=AnalysisConfig)
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    def plain(self, protocol: ProtocolConfig) -> dict[str, Any]:
+        """All of it as plain JSON values: what summary.json holds and what names the folder."""
+        whole = {name: getattr(protocol, name) for name in analysis_defaults(type(protocol))}
+        return {**cfg.plain(self.common), **cfg.plain(whole)}
+
+
+@dataclass(frozen=True)
 class Scored:
-    """Everything computed from one run's records."""
+    """Everything computed from one run's records. `frame` is the protocol's main one."""
 
     records: tuple[Record, ...]
     frame: pd.DataFrame
-    figures: SwappedFigures
-    calibration: Calibration
+    figures: Figures
     summary: Mapping[str, Any]
 
 
-def figures_of(run: RunDirectory, analysis: AnalysisConfig) -> Scored:
+def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
     """Compute all figures of a run, complete or not; raises JudgelabError if it has no record yet."""
-    from judgelab.errors import JudgelabError
-    from judgelab.metrics.calibration import calibrate
-    from judgelab.metrics.rpag import swapped_figures
-
     records = tuple(sorted(run.records().values(), key=lambda record: record.record_id))
     if not records:
         raise JudgelabError(f"{run.path} has no finished record yet: launch the run again")
-    table = frame(records)
     manifest = run.manifest
-    seed = int(manifest["science"]["seed"])
-    figures = swapped_figures(table, analysis, seed)
-    calibration = calibrate(table, analysis.level, analysis.resamples, seed)
-    metrics = {**figures.metrics, **calibration.metrics}
-    unscored = {reason.value: int((table["reason"] == reason.value).sum()) for reason in Reason}
     science = manifest["science"]
+    protocol = protocol_of(run, analysis.own)
+    table, figures = _figures(records, protocol, analysis.common, int(science["seed"]))
+    items = len({record.item_id for record in records})
+    unscored = Counter(record.unscored.reason.value for record in records if record.unscored)
     summary = {
         "protocol": science["protocol"]["name"],
         "dataset": science["dataset"]["name"],
         "judge": science["judge"]["name"],
         "engine": science["engine"]["kind"],
         "setting": _setting(science),
-        "analysis": cfg.plain(analysis),
-        "n_items": int(table["item_id"].nunique()),
-        "complete": int(table["item_id"].nunique()) == int(manifest["n_items"]),
+        "analysis": analysis.plain(protocol),
+        "n_items": items,
+        "complete": items == int(manifest["n_items"]),
         "coverage": {
-            "judged": int(table["verdict"].notna().sum()),
-            "unscored": {reason: n for reason, n in unscored.items() if n},
+            "judged": sum(record.verdict is not None for record in records),
+            "unscored": dict(sorted(unscored.items())),
         },
-        "warnings": _warnings(manifest, table),
-        "metrics": {name: estimate_json(each) for name, each in metrics.items()},
+        "warnings": _warnings(manifest, items),
+        "metrics": {name: estimate_json(each) for name, each in figures.metrics.items()},
         "baselines": {
             judge: {name: estimate_json(each) for name, each in rows.items()}
             for judge, rows in figures.baselines.items()
         },
         "dropped": manifest.get("dropped", {}),
     }
-    return Scored(records, table, figures, calibration, summary)
+    return Scored(records, table, figures, summary)
+
+
+def protocol_of(run: RunDirectory, own: Mapping[str, Any]) -> ProtocolConfig:
+    """The protocol settings of a run under an analysis; what the launch asked for is no part of the default one.
+
+    Raises UsageError for a field that changes records, not figures.
+    """
+    kind = cfg.protocol_class(run.manifest["science"]["protocol"]["name"])
+    defaults = analysis_defaults(kind)
+    if not defaults and not own:
+        return kind()
+    stored = cfg.load(run.path / "config.yaml").protocol
+    for name in own:
+        if name not in defaults:
+            raise UsageError(f"protocol.{name} changes records: it needs a run{cfg.nearest(name, list(defaults))}")
+    return replace(stored, **{**defaults, **own})
+
+
+def _figures(
+    records: Sequence[Record], protocol: ProtocolConfig, analysis: AnalysisConfig, seed: int
+) -> tuple[pd.DataFrame, Figures]:
+    match protocol.name:
+        case "swapped":
+            from judgelab.frames.swapped import frame
+            from judgelab.metrics.rpag import swapped_figures
+
+            table = frame(records)
+            return table, swapped_figures(table, analysis, seed)
+    raise JudgelabError(f"runs of protocol {protocol.name!r} cannot be scored by this version of judgelab")
 
 
 def _setting(science: Mapping[str, Any]) -> dict[str, str]:
     """What a reader needs to know of a run in one line."""
-    asked = science["protocol"] | {"backend": science["engine"].get("backend")}
-    names = ("swap", "condition", "verdict_form", "candidates", "backend")
-    return {name: asked[name] for name in names if asked.get(name)}
+    asked = science["protocol"] | {
+        "backend": science["engine"].get("backend"),
+        "search": (science.get("search") or {}).get("engine"),
+    }
+    names = (
+        *("swap", "condition", "variant", "iterations", "source", "creator", "grades", "verdict_form", "candidates"),
+        *("search", "backend"),
+    )
+    return {name: str(asked[name]) for name in names if asked.get(name)}
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
@@ -101,7 +143,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def report_of(run: RunDirectory, analysis: AnalysisConfig) -> RunReport:
+def report_of(run: RunDirectory, analysis: Analysis) -> RunReport:
     """All that a report of this run shows."""
     from judgelab.report.run_report import RunReport
 
@@ -113,23 +155,24 @@ def report_of(run: RunDirectory, analysis: AnalysisConfig) -> RunReport:
         records=scored.records,
         frame=scored.frame,
         figures=scored.figures,
-        calibration=scored.calibration,
     )
 
 
-def score(run: RunDirectory, analysis: AnalysisConfig) -> Mapping[str, Any]:
+def score(run: RunDirectory, analysis: Analysis) -> Mapping[str, Any]:
     """Compute, write and return the summary, under `analysis/<hash>/`.
 
     The default analysis stands at the top of the run as well, also where only another one was asked for.
     """
     from judgelab.report.html import write_outputs
 
-    default = AnalysisConfig()
-    if analysis != default and not (run.path / "summary.json").exists():
-        score(run, default)
+    protocol = protocol_of(run, analysis.own)
+    plain = analysis.plain(protocol)
+    default = plain == Analysis().plain(protocol_of(run, {}))
+    if not default and not (run.path / "summary.json").exists():
+        score(run, Analysis())
     report = report_of(run, analysis)
-    folders = [run.path / "analysis" / content_hash(cfg.plain(analysis), 12)]
-    if analysis == default:
+    folders = [run.path / "analysis" / content_hash(plain, 12)]
+    if default:
         folders.append(run.path)
     write_outputs(report, *folders)
     for folder in folders:  # last, so that a summary means that everything beside it is there
@@ -138,7 +181,7 @@ def score(run: RunDirectory, analysis: AnalysisConfig) -> Mapping[str, Any]:
     return report.summary
 
 
-def _warnings(manifest: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
+def _warnings(manifest: Mapping[str, Any], items: int) -> list[str]:
     """What a reader must know before believing a figure."""
     found = []
     science = manifest["science"]
@@ -146,7 +189,7 @@ def _warnings(manifest: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         found.append(f"scripted engine ({science['engine']['rule']}): a rule, not a model")
     elif caveat := (manifest.get("judge") or {}).get("caveat"):
         found.append(caveat)
-    items, expected = table["item_id"].nunique(), manifest["n_items"]
+    expected = manifest["n_items"]
     if items < expected:
         found.append(f"incomplete: {items} of {expected} items have records")
     if len({launch["engine"].get("version") for launch in manifest["launches"] if launch["engine"]}) > 1:

@@ -38,10 +38,18 @@ class Science:
     limit: int | None
     seed: int
     prompts: str
+    search: Mapping[str, Any] | None = None  # for protocols that search
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as plain JSON values; the search only where there is one."""
+        values = asdict(self)
+        if self.search is None:
+            del values["search"]
+        return values
 
     def digest(self) -> str:
         """12 hex digits."""
-        return content_hash(asdict(self), 12)
+        return content_hash(self.plain(), 12)
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,7 @@ class Launch:
     ended: str  # complete, part, drained or failed
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     engine: Mapping[str, str] = field(default_factory=dict)
+    search: Mapping[str, Any] = field(default_factory=dict)  # searches made and replayed, age of the evidence
 
 
 @cache
@@ -98,7 +107,7 @@ class RunDirectory:
 
         Raises JudgelabError naming the first field that differs.
         """
-        expected = asdict(science)
+        expected = science.plain()
         with self._manifest_lock():
             manifest = self.manifest
             if not manifest:
@@ -183,7 +192,7 @@ class RunDirectory:
 
 
 def _launch(value: Mapping[str, Any]) -> Launch:
-    values = {f.name: value[f.name] for f in fields(Launch)}
+    values = {f.name: value[f.name] for f in fields(Launch) if f.name in value}
     values["tallies"] = {purpose: Tally(**tally) for purpose, tally in value["tallies"].items()}
     return Launch(**values)
 

@@ -7,6 +7,7 @@ the reason, and rows left out on purpose are counted in `Dataset.dropped`.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
 from judgelab.data.dataset import Dataset
 from judgelab.data.demo import load_demo, load_demo_persons
@@ -28,7 +29,7 @@ __all__ = ["Dataset", "load"]
 _FORMATS = ("demo", "nq_open", "nq_typed", "popqa", "freshqa", "sciq", "plain")
 
 
-def load(settings: DatasetConfig) -> Dataset:
+def load(settings: DatasetConfig) -> Dataset[Any]:
     """The question set that `settings` names, with its persons.
 
     Raises UsageError, in one line, for a missing file, a bad row, a repeated id, an empty set, an unknown format.

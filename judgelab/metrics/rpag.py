@@ -24,6 +24,7 @@ from judgelab.metrics.accuracy import (
     values,
 )
 from judgelab.metrics.baselines import baselines, ss_rejection
+from judgelab.metrics.calibration import Calibration, calibrate
 from judgelab.metrics.estimate import Estimate
 from judgelab.metrics.groups import Group, Popularity, by_group, popularity
 from judgelab.metrics.intervals import ratio, resample, wilson
@@ -63,6 +64,7 @@ class SwappedFigures:
     by_source: tuple[Group, ...]
     by_popularity: Popularity
     by_swapped_popularity: Popularity
+    calibration: Calibration
 
 
 def swapped_figures(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) -> SwappedFigures:
@@ -102,6 +104,8 @@ def swapped_figures(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) ->
     metrics |= _means(frame, analysis, seed)
     metrics["popularity_slope"] = popular.slope
     metrics["swapped_popularity_slope"] = swapped_popular.slope
+    calibration = calibrate(frame, level, resamples, seed)
+    metrics |= calibration.metrics
     return SwappedFigures(
         metrics=metrics,
         baselines=baselines(frame, level, resamples, seed),
@@ -112,6 +116,7 @@ def swapped_figures(frame: pd.DataFrame, analysis: AnalysisConfig, seed: int) ->
         by_source=by_group(frame, "candidate_source", analysis, seed),
         by_popularity=popular,
         by_swapped_popularity=swapped_popular,
+        calibration=calibration,
     )
 
 

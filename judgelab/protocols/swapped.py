@@ -53,7 +53,7 @@ class Swapped:
     def __init__(
         self,
         settings: SwappedConfig,
-        dataset: Dataset,
+        dataset: Dataset[QAItem],
         seed: int,
         thinking: Thinking | None = None,
         prefix: str = "",
@@ -261,7 +261,7 @@ def _why_none(swap: Swap, kind: str | None) -> str:
     return f"no admissible {swap} substitute for a {kind}"
 
 
-def _validate(settings: SwappedConfig, dataset: Dataset) -> None:
+def _validate(settings: SwappedConfig, dataset: Dataset[QAItem]) -> None:
     form, condition, swap = settings.verdict_form, settings.condition, settings.swap
     verdict_only = (VerdictForm.label, VerdictForm.json_verdict_first)
     if condition in _REASONING and form in verdict_only:

@@ -7,12 +7,19 @@ whatever they contain.
 from __future__ import annotations
 
 import io
+import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from judgelab.metrics.estimate import Estimate
+from judgelab.report.clean import printable
+from judgelab.report.numbers import whole_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Okabe and Ito: told apart by colour-blind readers and, by their lightness, in grey print.
@@ -42,6 +49,16 @@ _SETTINGS = {
 }
 
 
+@dataclass(frozen=True)
+class ForestRow:
+    """A line of a forest plot."""
+
+    label: str
+    estimate: Estimate
+    colour: str = BLUE
+    marker: str = "o"
+
+
 def draw(height: float, paint: Callable[[Figure], None]) -> str:
     """The SVG of a figure `WIDTH` inches wide and `height` high, which `paint` fills.
 
@@ -65,6 +82,45 @@ def draw(height: float, paint: Callable[[Figure], None]) -> str:
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return _own_ids(file.getvalue())
+
+
+def forest(rows: Sequence[ForestRow], axis: str, lines: int = 1, centre: float | None = 0.0) -> str | None:
+    """Estimates below each other with their intervals and n; None if none is defined.
+
+    `lines` is the most lines a label has, `axis` the label of the scale, `centre` where the line of no effect stands.
+    """
+    rows = [row for row in rows if math.isfinite(row.estimate.value)]
+    if not rows:
+        return None
+
+    def paint(figure: Figure) -> None:
+        axes = figure.add_subplot()
+        if centre is not None:
+            axes.axvline(centre, color=BLACK, linewidth=0.8)
+        for y, row in enumerate(rows):
+            e = row.estimate
+            arms = [[e.value - e.lo], [e.hi - e.value]] if math.isfinite(e.lo) and math.isfinite(e.hi) else None
+            axes.errorbar(
+                [e.value], [y], xerr=arms, fmt=row.marker, color=row.colour, capsize=3, markersize=5.5, linewidth=1.6
+            )
+        axes.set_yticks(range(len(rows)), [row.label for row in rows])
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
+        axes.spines["left"].set_visible(False)
+        axes.set_xlabel(axis)
+        right_labels(axes, [f"{whole_of(row.estimate).replace(' points', '')}, n={row.estimate.n:,}" for row in rows])
+
+    return draw(0.9 + len(rows) * (0.14 + 0.16 * lines), paint)
+
+
+def right_labels(axes: Any, labels: Sequence[str]) -> None:
+    """Text at the right end of each row, outside the axes."""
+    twin: Axes = axes.twinx()
+    twin.set_ylim(axes.get_ylim())
+    twin.set_yticks(range(len(labels)), [printable(label) for label in labels])
+    twin.tick_params(axis="y", length=0)
+    twin.spines[:].set_visible(False)
 
 
 def inline(svg: str) -> str:

@@ -5,46 +5,20 @@ Invariant: terminal and page show the same rows in the same order, made from sum
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from judgelab.metrics.estimate import Estimate
-from judgelab.report.numbers import NONE, from_json, number, value_of
+from judgelab.report.numbers import NONE, from_json, value_of
+from judgelab.report.parts import Layout
 from judgelab.settings import Config
-
-BASELINES = ("always_a", "always_b", "random", "majority")
-BASELINE_TITLES = {"always_a": "always A", "always_b": "always B", "random": "random", "majority": "majority"}
-
-_JUDGE = {
-    "acc_o": "ACC_o, original reference",
-    "acc_s": "ACC_s, swapped reference",
-    "rpag": "RPAG = ACC_o - ACC_s, points",
-    "acc_oo": "accuracy oo",
-    "acc_os": "accuracy os",
-    "acc_so": "accuracy so",
-    "acc_ss": "accuracy ss",
-    "ss_rejection": "ss marked INCORRECT",
-    "not_attempted": "NOT_ATTEMPTED",
-}
-_QUALITY = {
-    "mcnemar_oo_ss": "oo against ss, McNemar p",
-    "rpag_unflagged": "RPAG, unflagged candidates",
-    "rpag_best": "RPAG, unscored for the judge",
-    "rpag_worst": "RPAG, unscored against it",
-    "artefact_rate": "flagged candidates",
-    "unscored_share": "judgments unscored",
-    "auroc": "AUROC of p(CORRECT)",
-    "brier": "Brier score of p(CORRECT)",
-    "ece": "ECE of p(CORRECT)",
-    "label_mass": "free probability on the labels",
-    "known": "closed-book answers right",
-}
 
 
 @dataclass(frozen=True)
 class HeadlineRow:
-    """One figure of the judge and what each baseline gets, in the order of `BASELINES`."""
+    """One figure of the judge and what each baseline gets, in the order of the layout."""
 
     name: str
     title: str
@@ -86,50 +60,42 @@ class Coverage:
         return "; ".join(parts)
 
 
-def headline(summary: Mapping[str, Any]) -> tuple[HeadlineRow, ...]:
-    """Accuracy, RPAG, cells, rejection and abstention beside always-A, always-B, random and majority."""
+def headline(summary: Mapping[str, Any], layout: Layout) -> tuple[HeadlineRow, ...]:
+    """The protocol's first figures, each with what the trivial judges get."""
     rows = []
-    for name, title in _JUDGE.items():
+    for name, title in layout.headline.items():
         if name not in summary["metrics"]:
             continue
         beside = []
-        for judge in BASELINES:
+        for judge in layout.baselines:
             found = summary["baselines"].get(judge, {}).get(name)
-            # The baselines answer every time, so their share of NOT_ATTEMPTED is zero and not a missing number.
-            none = number(0.0, "fraction") if name == "not_attempted" else NONE
-            beside.append(value_of(from_json(found)) if found else none)
+            beside.append(value_of(from_json(found)) if found else layout.absent.get(name, NONE))
         rows.append(HeadlineRow(name, title, from_json(summary["metrics"][name]), tuple(beside)))
     return tuple(rows)
 
 
-def beside(summary: Mapping[str, Any], judge: str) -> str:
-    """ACC_o, ACC_s and RPAG of one baseline in a phrase, for tables of many runs: `0.500 / 0.500 / 0.0`."""
-    found = summary["baselines"][judge]
-    return " / ".join(value_of(from_json(found[name])) for name in ("acc_o", "acc_s", "rpag"))
+def beside(summary: Mapping[str, Any], judge: str, names: Sequence[str]) -> str:
+    """Some figures of one baseline in a phrase, for tables of many runs: `0.500 / 0.500 / 0.0`."""
+    found = summary["baselines"].get(judge, {})
+    return " / ".join(value_of(from_json(found[name])) if name in found else NONE for name in names)
 
 
-def quality(summary: Mapping[str, Any]) -> tuple[QualityRow, ...]:
-    """Test, bounds, artefacts and calibration, each beside its trivial value."""
+def quality(summary: Mapping[str, Any], layout: Layout) -> tuple[QualityRow, ...]:
+    """What says how far the headline can be trusted, each figure beside its trivial value.
+
+    A trivial value in braces is the figure of that name: `base rate: {brier_base_rate}`.
+    """
     metrics = summary["metrics"]
-    base_rate = from_json(metrics["brier_base_rate"]) if "brier_base_rate" in metrics else None
-    trivial = {
-        "mcnemar_oo_ss": "no difference: 1.000",
-        "auroc": "chance: 0.500",
-        "brier": f"base rate: {value_of(base_rate)}" if base_rate else NONE,
-        "artefact_rate": "clean candidates: 0.000",
-        "unscored_share": "full coverage: 0.000",
-        "ece": "base rate: 0.000",
-        "label_mass": "nothing forced: 1.000",
-        "known": "knows nothing: 0.000",
-        "rpag_unflagged": "constant judge: 0.0",
-        "rpag_best": "constant judge: 0.0",
-        "rpag_worst": "constant judge: 0.0",
-    }
+    known = {name: value_of(from_json(each)) for name, each in metrics.items()}
     return tuple(
-        QualityRow(name, title, from_json(metrics[name]), trivial[name])
-        for name, title in _QUALITY.items()
+        QualityRow(name, title, from_json(metrics[name]), _filled(layout.trivial.get(name, NONE), known))
+        for name, title in layout.quality.items()
         if name in metrics
     )
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: known.get(found[1], NONE), text)
 
 
 def coverage(summary: Mapping[str, Any]) -> Coverage:

@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab.journal import write_atomic
-from judgelab.metrics.paired import holm
+from judgelab.metrics.estimate import Estimate
 from judgelab.report.clean import clean
-from judgelab.report.csv_files import csv_files
+from judgelab.report.csv_text import csv_files
 from judgelab.report.drawing import inline
 from judgelab.report.judgments import embed
-from judgelab.report.numbers import interval_of, number, percent, value_of, whole_of
+from judgelab.report.numbers import interval_of, number, value_of
+from judgelab.report.presentation import presentation
 from judgelab.report.run_report import RunReport
-from judgelab.report.views import run_figures, swap_figure, view
+from judgelab.report.views import side_by_side, view
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,7 +40,7 @@ def write_outputs(report: RunReport, *folders: Path) -> None:
     A figure that has no data any more (another analysis, other records) is removed.
     """
     tables = csv_files(report)
-    figures = (swap_figure([report]), *run_figures(report))
+    figures = presentation(report.summary["protocol"]).figures(report)
     html = page([report])
     for folder in folders:
         for name, text in tables.items():
@@ -67,8 +68,7 @@ def page(reports: Sequence[RunReport]) -> str:
     return environment.get_template("report.html.j2").render(
         runs=runs,
         warned=warned,
-        adjusted=holm([report.metrics["mcnemar_oo_ss"].value for report in reports]),
-        swap_figure=swap_figure(reports) if len(reports) > 1 else None,
+        together=side_by_side(reports) if len(reports) > 1 else (),
         judgments=Markup(judgments.data),  # noqa: S704 - made safe by judgments.embed
         trace_note=judgments.note,
         n_judgments=sum(len(report.records) for report in reports),
@@ -101,14 +101,9 @@ def _environment() -> Environment:
     filters: Mapping[str, Any] = {
         "value": value_of,
         "interval": interval_of,
-        "whole": whole_of,
-        "amount": lambda x: f"{x:,.0f}" if x >= 100 else f"{x:.3g}",
         "count": lambda n: number(n, "count"),
-        "items": lambda n: f"{n:,} item{'' if n == 1 else 's'}",
-        "p": lambda p: number(p, "p"),
-        "fraction": lambda share: number(share, "fraction"),
-        "share": percent,
         "svg": svg,
     }
     environment.filters.update(filters)
+    environment.tests["estimate"] = lambda each: isinstance(each, Estimate)
     return environment

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from judgelab.records import Call, Record
+from judgelab.report.parts import Detail, Judgment
+from judgelab.report.presentation import presentation
 from judgelab.report.run_report import RunReport
-from judgelab.subjects import Triplet
 
+DOUBTFUL = ("wrong", "not attempted", "unscored")  # whose traces a page keeps first
 TRACE_LIMIT = 20_000_000  # characters of traces in one page: what a browser opens without a pause
 COLUMNS = (
     "run",
@@ -26,14 +28,14 @@ COLUMNS = (
     "reason",
     "detail",
     "p",
+    "probabilities",
     "type",
-    "swap",
-    "source",
     "flags",
     "question",
     "reference",
     "candidate",
     "attempts",
+    "facts",
 )
 _TEXTS = ("detail", "question", "reference", "candidate")  # long and repeated: stored once, referred to by number
 
@@ -64,32 +66,39 @@ class _Texts:
 def embed(reports: Sequence[RunReport], limit: int = TRACE_LIMIT) -> Embedded:
     """All judgments of the runs, with the traces of all of them, or, if these pass `limit`, of the wrong and
     unscored ones until it is reached."""
-    texts, rows, records = _Texts(), [], []
+    texts, rows, records = _Texts(), [], list[tuple[Record, Judgment]]()
     for run, report in enumerate(reports):
+        judgment = presentation(report.summary["protocol"]).judgment
         for record in report.records:
-            rows.append(_row(run, record, texts))
-            records.append(record)
+            shown = judgment(record)
+            rows.append(_row(run, record, shown, texts))
+            records.append((record, shown))
     whole = _Texts()
-    size = sum(_trace_size(call) for record in records for call in record.calls)
-    for text in (text for record in records for call in record.calls for text in _texts_of(call)):
+    size = sum(_size(record, shown) for record, shown in records)
+    for text in (text for record, _ in records for call in record.calls for text in _texts_of(call)):
         whole.number(text)
     note, room = "", float("inf")
     if size + whole.size > limit:
         note, room = "only judgments that are wrong or without a verdict have a trace here", float(limit)
     start, used = texts.size, 0
-    traces: dict[int, list[dict[str, object]]] = {}
-    for number, record in enumerate(records):
-        if not record.calls or (note and result(record) == "right"):
+    traces: dict[int, dict[str, object]] = {}
+    for number, (record, shown) in enumerate(records):
+        if not (record.calls or shown.details) or (note and shown.result not in DOUBTFUL):
             continue
         if used + texts.size - start >= room:
             note = f"only the first {len(traces):,} judgments that are wrong or without a verdict have a trace here"
             break
-        used += sum(_trace_size(call) for call in record.calls)
-        traces[number] = [_trace(call, texts) for call in record.calls]
+        used += _size(record, shown)
+        traces[number] = {
+            "calls": [_trace(call, texts) for call in record.calls],
+            "details": [_detail(each, texts) for each in shown.details],
+        }
     if note:
         note = f"This run is too large to hold every trace: {note}; the records on disk hold all."
+    headings = presentation(reports[0].summary["protocol"]).headings
     document = {
-        "runs": [f"{r.judge}: {r.summary['dataset']}, {r.setting.get('swap', '')}, {r.run_hash}" for r in reports],
+        "runs": [f"{r.judge}: {r.summary['protocol']} on {r.summary['dataset']}, {r.run_hash}" for r in reports],
+        "headings": asdict(headings),
         "columns": COLUMNS,
         "texts": _TEXTS,
         "rows": rows,
@@ -99,42 +108,27 @@ def embed(reports: Sequence[RunReport], limit: int = TRACE_LIMIT) -> Embedded:
     return Embedded(_script_safe(json.dumps(document, allow_nan=False, separators=(",", ":"))), note)
 
 
-def result(record: Record) -> str:
-    """`right`, `wrong`, `not attempted` or `unscored`."""
-    assert isinstance(record.subject, Triplet)
-    match record.verdict:
-        case None:
-            return "unscored"
-        case record.subject.truth:
-            return "right"
-        case "NOT_ATTEMPTED":
-            return "not attempted"
-        case _:
-            return "wrong"
-
-
-def _row(run: int, record: Record, texts: _Texts) -> list[object]:
-    subject, failed = record.subject, record.unscored
-    assert isinstance(subject, Triplet)
+def _row(run: int, record: Record, shown: Judgment, texts: _Texts) -> list[object]:
+    failed = record.unscored
     values: dict[str, object] = {
         "run": run,
         "id": record.record_id,
         "item": record.item_id,
         "cell": record.cell,
-        "truth": subject.truth,
+        "truth": shown.truth,
         "verdict": record.verdict,
-        "result": result(record),
+        "result": shown.result,
         "reason": failed.reason.value if failed else None,
         "detail": failed.detail if failed else "",
-        "p": {label: round(p, 6) for label, p in (record.probabilities or {}).items()},
-        "type": subject.entity_type,
-        "swap": subject.swap,
-        "source": subject.candidate_source,
-        "flags": ", ".join(subject.flags),
-        "question": subject.question,
-        "reference": subject.reference,
-        "candidate": subject.candidate,
+        "p": None if shown.p is None else round(shown.p, 6),
+        "probabilities": {label: round(p, 6) for label, p in (record.probabilities or {}).items()},
+        "type": shown.group or None,
+        "flags": shown.flags,
+        "question": shown.question,
+        "reference": shown.given,
+        "candidate": shown.judged,
         "attempts": record.attempts,
+        "facts": shown.facts,
     }
     return [texts.number(str(values[name])) if name in _TEXTS else values[name] for name in COLUMNS]
 
@@ -158,8 +152,16 @@ def _trace(call: Call, texts: _Texts) -> dict[str, object]:
     }
 
 
-def _trace_size(call: Call) -> int:
-    return 200 + 20 * len(call.messages)
+def _detail(detail: Detail, texts: _Texts) -> dict[str, object]:
+    rows = [[texts.number(cell) for cell in row] for row in detail.rows]
+    return {"title": detail.title, "columns": detail.columns, "rows": rows}
+
+
+def _size(record: Record, shown: Judgment) -> int:
+    """Characters that a trace takes beside its texts, which are stored once."""
+    return sum(200 + 20 * len(call.messages) for call in record.calls) + sum(
+        len(cell) + 4 for each in shown.details for row in each.rows for cell in row
+    )
 
 
 def _script_safe(text: str) -> str:

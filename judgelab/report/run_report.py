@@ -16,8 +16,7 @@ from judgelab.records import Record
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judgelab.metrics.calibration import Calibration
-    from judgelab.metrics.rpag import SwappedFigures
+    from judgelab.metrics.figures import Figures
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class RunReport:
     manifest: Mapping[str, Any]
     records: tuple[Record, ...]
     frame: pd.DataFrame
-    figures: SwappedFigures
-    calibration: Calibration
+    figures: Figures
 
     @property
     def run_hash(self) -> str:
@@ -41,9 +39,14 @@ class RunReport:
         return self.path.name
 
     @property
+    def anchor(self) -> str:
+        """The id of the run's section in a page."""
+        return f"run-{self.run_hash}"
+
+    @property
     def metrics(self) -> Mapping[str, Estimate]:
         """Every figure of the run by name."""
-        return {**self.figures.metrics, **self.calibration.metrics}
+        return self.figures.metrics
 
     @property
     def judge(self) -> str:
@@ -52,7 +55,7 @@ class RunReport:
 
     @property
     def setting(self) -> Mapping[str, str]:
-        """Swap, condition, verdict form and source of the candidates."""
+        """What a reader needs to know of how the judge was asked."""
         return {key: str(value) for key, value in self.summary["setting"].items()}
 
     @property

@@ -9,17 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from judgelab.report.clean import printable
-from judgelab.report.headline import (
-    BASELINE_TITLES,
-    BASELINES,
-    coverage,
-    headline,
-    quality,
-    setting_line,
-    title,
-    warnings,
-)
+from judgelab.report.headline import coverage, headline, quality, setting_line, title, warnings
 from judgelab.report.numbers import interval_of, percent, value_of
+from judgelab.report.parts import Layout
+from judgelab.report.presentation import presentation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,25 +35,25 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     for line in warnings(summary):
         say(f"WARNING: {line}", "bold yellow")
     say(coverage(summary).line())
-    console.print(_headline_table(summary))
-    console.print(_quality_table(summary))
+    layout = presentation(summary["protocol"]).layout
+    console.print(_headline_table(summary, layout))
+    console.print(_quality_table(summary, layout))
 
 
-def _headline_table(summary: Mapping[str, Any]) -> Table:
+def _headline_table(summary: Mapping[str, Any], layout: Layout) -> Table:
     level = percent(summary["analysis"]["level"], 1)
-    names = [BASELINE_TITLES[name] for name in BASELINES]
-    table = _table(["figure"], ["value", f"{level} interval", "n", *names])
-    for row in headline(summary):
-        style = "bold" if row.name in ("acc_o", "acc_s", "rpag") else ""
+    table = _table(["figure"], ["value", f"{level} interval", "n", *layout.baselines.values()])
+    for row in headline(summary, layout):
+        style = "bold" if row.name in layout.main else ""
         cells = (row.title, value_of(row.estimate), interval_of(row.estimate), f"{row.estimate.n:,}", *row.baselines)
         _add(table, cells, style)
     return table
 
 
-def _quality_table(summary: Mapping[str, Any]) -> Table:
+def _quality_table(summary: Mapping[str, Any], layout: Layout) -> Table:
     level = percent(summary["analysis"]["level"], 1)
     table = _table(["can it be trusted?"], ["value", f"{level} interval", "n"], ["trivial value"])
-    for row in quality(summary):
+    for row in quality(summary, layout):
         _add(
             table,
             (row.title, value_of(row.estimate), interval_of(row.estimate), f"{row.estimate.n:,}", row.trivial),

@@ -27,7 +27,7 @@ from judgelab.settings.nuggets import (
     Score,
 )
 from judgelab.settings.protocol import ProtocolConfig, VerdictForm
-from judgelab.settings.roles import analysis, operational, scientific
+from judgelab.settings.roles import analysis, analysis_defaults, analysis_of, operational, scientific
 from judgelab.settings.run import AnalysisConfig, Config
 from judgelab.settings.sage import SageConfig, Truth, Variant
 from judgelab.settings.search import SearchConfig, SearchMode
@@ -69,6 +69,8 @@ __all__ = [
     "VerdictForm",
     "VllmConfig",
     "analysis",
+    "analysis_defaults",
+    "analysis_of",
     "operational",
     "scientific",
 ]

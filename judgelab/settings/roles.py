@@ -31,3 +31,13 @@ def scientific(settings: Any) -> dict[str, Any]:
         value = getattr(settings, f.name)
         out[f.name] = scientific(value) if is_dataclass(value) else value
     return out
+
+
+def analysis_of(settings: Any) -> dict[str, Any]:
+    """The analysis fields of a settings dataclass, by name."""
+    return {f.name: getattr(settings, f.name) for f in fields(settings) if f.metadata.get("role") == "analysis"}
+
+
+def analysis_defaults(kind: type) -> dict[str, Any]:
+    """The analysis fields of a settings dataclass with their defaults."""
+    return {f.name: f.default for f in fields(kind) if f.metadata.get("role") == "analysis"}

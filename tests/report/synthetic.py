@@ -9,7 +9,7 @@ from typing import Any
 from judgelab.engines.cached import Tally
 from judgelab.records import Call, Message, Reason, Record, Unscored, content_hash
 from judgelab.report.run_report import RunReport
-from judgelab.scoring import report_of
+from judgelab.scoring import Analysis, report_of
 from judgelab.settings import AnalysisConfig
 from judgelab.store import Launch, RunDirectory, Science
 from judgelab.subjects import Triplet
@@ -18,7 +18,7 @@ HOSTILE = (
     "</script><img src=x onerror=\"document.title='owned'\"><!-- {{ 7*7 }} {% x %} ]]> \u2028\u2029 &amp; 'q' \x1b[31m"
 )
 TYPES = ("PERSON", "GPE", "DATE", "WORK_OF_ART", "ORG")
-ANALYSIS = AnalysisConfig(resamples=200)
+ANALYSIS = Analysis(AnalysisConfig(resamples=200))
 
 
 def record(

@@ -8,16 +8,16 @@ import pytest
 import synthetic
 
 from judgelab.metrics.calibration import Calibration
-from judgelab.report import figures
+from judgelab.report import swapped_figures as figures
 from judgelab.report.drawing import draw, inline
 from judgelab.report.run_report import RunReport
-from judgelab.report.views import run_figures, swap_figure
+from judgelab.report.swapped import figures as run_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def made(report: RunReport) -> dict[str, str]:
-    views = (swap_figure([report]), *run_figures(report))
+    views = run_figures(report)
     return {each.file: each.svg for each in views if each.svg}
 
 

@@ -149,8 +149,11 @@ def test_several_runs_stand_side_by_side(plain: RunReport, bare: RunReport) -> N
     assert "Report of 2 runs" in shown
     assert "The runs side by side" in shown
     assert "RPAG by swap type" in shown
-    assert 'href="#run-2"' in text
-    assert "No calibration: the verdict form of this run yields no probabilities." in shown
+    assert f'href="#{bare.anchor}"' in text
+    assert (
+        "No table “p(CORRECT) against the truth, in ten bins”: the verdict form of this run yields no probabilities."
+        in shown
+    )
 
 
 def test_outputs_are_complete_and_stale_figures_go(tmp_path: Path, plain: RunReport, bare: RunReport) -> None:

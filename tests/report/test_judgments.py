@@ -8,8 +8,9 @@ import synthetic
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgelab.report.judgments import COLUMNS, _script_safe, embed, result
+from judgelab.report.judgments import COLUMNS, _script_safe, embed
 from judgelab.report.run_report import RunReport
+from judgelab.report.swapped import judgment
 
 
 def rows(document: dict[str, Any]) -> list[dict[str, Any]]:
@@ -39,7 +40,7 @@ def test_every_trace_is_there_word_for_word(plain: RunReport) -> None:
     assert embedded.note == ""
     assert len(document["traces"]) == len(plain.records)
     for number, record in enumerate(plain.records):
-        (call,), (kept,) = record.calls, document["traces"][str(number)]
+        (call,), (kept,) = record.calls, document["traces"][str(number)]["calls"]
         assert [[role, document["strings"][text]] for role, text in kept["messages"]] == [
             [m.role, m.content] for m in call.messages
         ]
@@ -52,7 +53,7 @@ def test_a_text_said_often_is_stored_once(plain: RunReport) -> None:
 
 
 def test_a_large_run_keeps_the_traces_of_what_went_wrong_and_says_so(plain: RunReport) -> None:
-    wrong = [n for n, record in enumerate(plain.records) if result(record) != "right"]
+    wrong = [n for n, record in enumerate(plain.records) if judgment(record).result != "right"]
     embedded = embed([plain], limit=50_000)
     document = json.loads(embedded.data)
     assert [int(n) for n in document["traces"]] == wrong
@@ -79,7 +80,7 @@ def test_runs_of_a_report_are_told_apart(plain: RunReport, bare: RunReport) -> N
 )
 def test_result(verdict: str | None, expected: str) -> None:
     reason = None if verdict else synthetic.Reason.TRUNCATED
-    assert result(synthetic.record(1, "ss", verdict, reason)) == expected
+    assert judgment(synthetic.record(1, "ss", verdict, reason)).result == expected
 
 
 @given(st.text(st.characters(exclude_categories=())))

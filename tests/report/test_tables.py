@@ -10,9 +10,10 @@ import synthetic
 from rich.console import Console
 
 from judgelab.metrics.estimate import Estimate
-from judgelab.report.csv_files import csv_files
+from judgelab.report.csv_text import csv_files
 from judgelab.report.headline import beside, coverage, headline, quality, warnings
 from judgelab.report.run_report import RunReport
+from judgelab.report.swapped import HEADLINE, LAYOUT
 from judgelab.report.tables import print_summary
 
 
@@ -29,7 +30,7 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_terminal_shows_every_headline_figure_with_interval_n_and_baselines(plain: RunReport) -> None:
     text = printed(plain)
     lines = text.splitlines()
-    for row in headline(plain.summary):
+    for row in headline(plain.summary, LAYOUT):
         line = next(line for line in lines if line.strip().startswith(row.title))
         for part in (f"{row.estimate.n:,}", *row.baselines):
             assert part in line
@@ -84,11 +85,11 @@ def test_incomplete_and_unscored_runs_are_warned_of(plain: RunReport) -> None:
 
 
 def test_every_quality_figure_has_a_trivial_value(plain: RunReport) -> None:
-    found = {row.name: row.trivial for row in quality(plain.summary)}
+    found = {row.name: row.trivial for row in quality(plain.summary, LAYOUT)}
     assert found["auroc"] == "chance: 0.500"
     assert found["brier"].startswith("base rate: 0.2")
     assert all(found.values())
-    assert beside(plain.summary, "random") == "0.500 / 0.500 / 0.0"
+    assert beside(plain.summary, "random", HEADLINE) == "0.500 / 0.500 / 0.0"
 
 
 def read(row: dict[str, str]) -> Estimate:

@@ -9,7 +9,7 @@ import pytest
 import synthetic
 
 from judgelab.metrics.paired import holm
-from judgelab.scoring import figures_of
+from judgelab.scoring import Analysis, figures_of
 from judgelab.store import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,7 +50,7 @@ def test_csv_reads_back_to_the_figures_of_each_run(
     assert script.main([str(tmp_path), "-o", str(tmp_path / "t.csv")]) == 0
     with (tmp_path / "t.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    scored = [figures_of(run, synthetic.AnalysisConfig()) for run in runs[:3]]
+    scored = [figures_of(run, Analysis()) for run in runs[:3]]
     adjusted = holm([each.figures.metrics["mcnemar_oo_ss"].value for each in scored])
     for run, each, p in zip(runs, scored, adjusted, strict=False):
         science = run.manifest["science"]

@@ -78,16 +78,29 @@
     const row = data.rows[number];
     const box = make("td", undefined, "trace");
     box.colSpan = 10;
-    const facts = ["record " + get(row, "id"), "item " + get(row, "item"), "swap " + get(row, "swap"),
-      "candidate by " + get(row, "source"), "attempts " + get(row, "attempts")];
+    const facts = ["record " + get(row, "id"), "item " + get(row, "item"), "attempts " + get(row, "attempts")].concat(get(row, "facts"));
     if (data.runs.length > 1) facts.unshift(data.runs[get(row, "run")]);
     if (get(row, "reason")) facts.push("no verdict: " + get(row, "reason") + ", " + get(row, "detail"));
     box.append(make("p", facts.join(" · ")));
-    const p = Object.entries(get(row, "p"));
+    const p = Object.entries(get(row, "probabilities"));
     if (p.length) box.append(make("p", "probabilities: " + p.map(([label, value]) => label + " " + value.toFixed(4)).join(", ")));
-    const calls = data.traces[number];
-    if (!calls) box.append(make("p", "no trace of this judgment in this page", "missing"));
-    (calls || []).forEach((call, index) => {
+    const kept = data.traces[number];
+    if (!kept) box.append(make("p", "no trace of this judgment in this page", "missing"));
+    (kept ? kept.details : []).forEach((detail) => {
+      box.append(make("h4", detail.title));
+      const table = make("table"), head = make("tr"), body = make("tbody");
+      detail.columns.forEach((name) => { const cell = make("th", name); cell.scope = "col"; head.append(cell); });
+      detail.rows.forEach((cells) => {
+        const line = make("tr");
+        cells.forEach((text) => line.append(make("td", data.strings[text])));
+        body.append(line);
+      });
+      const top = make("thead");
+      top.append(head);
+      table.append(top, body);
+      box.append(table);
+    });
+    (kept ? kept.calls : []).forEach((call, index) => {
       box.append(make("h4", "call " + (index + 1) + ": " + call.purpose));
       box.append(make("p", "ended by " + call.finish + " · prompt " + call.tokens[0] + " tokens (" + call.tokens[1] + " cached) · generated " +
         call.tokens[2] + " (" + call.tokens[3] + " thinking) · " + call.seconds + " s · key " + call.key, "quiet"));
@@ -102,7 +115,7 @@
 
   const draw = (number) => {
     const row = data.rows[number];
-    const line = make("tr", undefined, get(row, "result") === "right" ? "" : "wrong");
+    const line = make("tr", undefined, ["wrong", "unscored", "not attempted"].includes(get(row, "result")) ? "wrong" : "");
     const cell = make("td");
     const open = state.open === get(row, "id");
     const button = make("button", open ? "close" : "open");
@@ -118,10 +131,10 @@
     });
     cell.append(button);
     line.append(cell);
-    const p = get(row, "p").CORRECT;
+    const p = get(row, "p");
     ["cell", "result"].forEach((name) => line.append(make("td", get(row, name))));
-    line.append(make("td", get(row, "verdict") || "none: " + get(row, "reason")), make("td", get(row, "truth")));
-    line.append(make("td", p === undefined ? "–" : p.toFixed(3), "n"));
+    line.append(make("td", get(row, "verdict") || "none: " + get(row, "reason")), make("td", get(row, "truth") || "–"));
+    line.append(make("td", p === null ? "–" : p.toFixed(3), "n"));
     ["question", "reference", "candidate"].forEach((name) => line.append(make("td", get(row, name))));
     const kind = make("td", get(row, "type") || "–");
     if (get(row, "flags")) kind.append(make("div", "flagged: " + get(row, "flags"), "quiet"));

@@ -1,4 +1,4 @@
-"""The figures of a report as SVG.
+"""The figures of the swapped protocol as SVG.
 
 Invariant: every point stands with its interval and its n; a figure without data is None, never an empty frame.
 """
@@ -8,40 +8,41 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from judgelab.metrics.accuracy import CELLS
 from judgelab.metrics.calibration import Calibration
-from judgelab.metrics.estimate import Estimate
 from judgelab.metrics.groups import Popularity
-from judgelab.metrics.rpag import VERDICTS
+from judgelab.metrics.rpag import VERDICTS, SwappedFigures
 from judgelab.report.clean import printable, shortened
 from judgelab.report.difference import differences
-from judgelab.report.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, draw
+from judgelab.report.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    ForestRow,
+    draw,
+    forest,
+    right_labels,
+)
 from judgelab.report.numbers import whole_of
 from judgelab.report.run_report import RunReport
 from judgelab.settings import Condition, Swap
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # Settings that the first lines of a row of `rpag_by_swap` show.
 _SHOWN = ("dataset.name", "judge.name", "protocol.swap", "protocol.condition")
 _NAME = 34  # characters a label may have
+RPAG_AXIS = "RPAG = ACC_o - ACC_s, points (0: follows either reference alike)"
 _COLOURS = dict(zip(Swap, (BLUE, ORANGE, VERMILION, SKY, PURPLE, GREEN), strict=True))
 _MARKERS = dict(zip(Condition, "osD^", strict=True))
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A line of a forest plot."""
-
-    label: str
-    estimate: Estimate
-    colour: str
-    marker: str
 
 
 def rpag_by_swap(reports: Sequence[RunReport]) -> str | None:
@@ -56,14 +57,14 @@ def rpag_by_swap(reports: Sequence[RunReport]) -> str | None:
         lines += textwrap.wrap(_brief(other), _NAME, break_on_hyphens=False)
         most = max(most, len(lines))
         rows.append(
-            _Row(
+            ForestRow(
                 "\n".join(lines),
                 report.metrics["rpag"],
                 _COLOURS.get(Swap(setting["swap"]), BLACK) if setting.get("swap") in list(Swap) else BLACK,
                 _MARKERS[Condition(setting["condition"])] if setting.get("condition") in list(Condition) else "o",
             )
         )
-    return _forest(rows, most)
+    return forest(rows, RPAG_AXIS, most)
 
 
 def _brief(label: str) -> str:
@@ -73,20 +74,20 @@ def _brief(label: str) -> str:
     return printable(", ".join(told).replace("_", "-"))
 
 
-def rpag_by_type(report: RunReport) -> str | None:
+def rpag_by_type(report: RunReport, figures: SwappedFigures) -> str | None:
     """RPAG of one run, of all items and of each entity type."""
-    rows = [_Row(f"all items ({report.setting.get('swap', '')})", report.metrics["rpag"], BLACK, "D")]
+    rows = [ForestRow(f"all items ({report.setting.get('swap', '')})", report.metrics["rpag"], BLACK, "D")]
     rows += [
-        _Row(f"{shortened(group.name, _NAME)} ({group.items} items)", group.rpag, BLUE, "o")
-        for group in report.figures.by_type
+        ForestRow(f"{shortened(group.name, _NAME)} ({group.items} items)", group.rpag, BLUE, "o")
+        for group in figures.by_type
         if group.items < report.summary["n_items"]
     ]
-    return _forest(rows)
+    return forest(rows, RPAG_AXIS)
 
 
-def verdict_mix(report: RunReport) -> str | None:
+def verdict_mix(report: RunReport, figures: SwappedFigures) -> str | None:
     """Verdicts per cell as stacked bars, the expected one outlined; None without records."""
-    counts = report.figures.verdicts
+    counts = figures.verdicts
     if not any(sum(of.values()) for of in counts.values()):
         return None
     truth = report.frame.drop_duplicates("cell").set_index("cell")["truth"].to_dict()
@@ -132,7 +133,7 @@ def verdict_mix(report: RunReport) -> str | None:
         axes.set_xlim(0, 1)
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
         axes.set_xlabel("share of the cell's judgments (outlined: the expected verdict)")
-        _right_labels(axes, [f"n={sum(counts[cell].values()):,}" for cell in cells])
+        right_labels(axes, [f"n={sum(counts[cell].values()):,}" for cell in cells])
         from matplotlib.patches import Patch
 
         handles = [
@@ -211,44 +212,6 @@ def popularity(found: Popularity, of: str) -> str | None:
         axes.set_title(f"slope {whole_of(found.slope)} per tenfold popularity (n={found.slope.n:,} items)")
 
     return draw(3.6, paint)
-
-
-def _forest(rows: Sequence[_Row], lines: int = 1) -> str | None:
-    rows = [row for row in rows if math.isfinite(row.estimate.value)]
-    if not rows:
-        return None
-
-    def paint(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        axes.axvline(0, color=BLACK, linewidth=0.8)
-        for y, row in enumerate(rows):
-            e = row.estimate
-            arms = [[e.value - e.lo], [e.hi - e.value]]
-            axes.errorbar(
-                [e.value], [y], xerr=arms, fmt=row.marker, color=row.colour, capsize=3, markersize=5.5, linewidth=1.6
-            )
-        axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel("RPAG = ACC_o - ACC_s, points (0: follows either reference alike)")
-        _right_labels(axes, [f"{_plain(row.estimate)}, n={row.estimate.n:,}" for row in rows])
-
-    return draw(0.9 + len(rows) * (0.14 + 0.16 * lines), paint)
-
-
-def _plain(estimate: Estimate) -> str:
-    return whole_of(estimate).replace(" points", "")
-
-
-def _right_labels(axes: Any, labels: Sequence[str]) -> None:
-    """Text at the right end of each row, outside the axes."""
-    twin: Axes = axes.twinx()
-    twin.set_ylim(axes.get_ylim())
-    twin.set_yticks(range(len(labels)), [printable(label) for label in labels])
-    twin.tick_params(axis="y", length=0)
-    twin.spines[:].set_visible(False)
 
 
 def _place(report: RunReport) -> tuple[str, str, str, str]:
