@@ -24,8 +24,8 @@ from judgelab.engines.cached import CachedEngine, CallCache
 from judgelab.engines.chat import ChatFormat
 from judgelab.engines.compat import shield_companions
 from judgelab.engines.environment import engine_environment
-from judgelab.experiment import Plan, plan
 from judgelab.items import Item
+from judgelab.planning import Plan, plan
 from judgelab.runner import run_items
 from judgelab.settings import Config, SwappedConfig
 

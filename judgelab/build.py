@@ -82,9 +82,9 @@ class Procedure:
                 await each.close()
 
 
-def build_procedure(config: Config, dataset: Dataset[Any], caches: Path) -> Procedure:
-    """The protocol that a config names, for a judge whose weights need not be here. `caches` is the folder of pages
-    and evidence.
+def build_procedure(config: Config, dataset: Dataset[Any], pages_folder: Path, evidence: Path) -> Procedure:
+    """The protocol that a config names, for a judge whose weights need not be here. `pages_folder` keeps pages
+    that were fetched, `evidence` searches that were made.
 
     Raises UsageError for settings that do not fit each other or the data.
     """
@@ -104,7 +104,7 @@ def build_procedure(config: Config, dataset: Dataset[Any], caches: Path) -> Proc
             from judgelab.protocols.nuggets import Nuggets
 
             _require(dataset, "battles", settings.name)
-            pages = PageFetcher(caches / "pages", settings.pages)
+            pages = PageFetcher(pages_folder, settings.pages)
             library = Library(settings, dataset.items, pages)
             return Procedure(Nuggets(settings, dataset, seed, library, thinking, prefix), pages=pages)
         case SageConfig():
@@ -115,7 +115,7 @@ def build_procedure(config: Config, dataset: Dataset[Any], caches: Path) -> Proc
             if settings.variant in SEARCHING:
                 from judgelab.search.build import build_search
 
-                search = build_search(config.search, config.search.corpus or dataset.corpus, caches / "evidence")
+                search = build_search(config.search, config.search.corpus or dataset.corpus, evidence)
             return Procedure(Sage(settings, dataset, seed, search, thinking, prefix), search)
     raise UsageError(f"protocol {settings.name!r} is unknown{config_.nearest(settings.name, config_.PROTOCOLS)}")
 

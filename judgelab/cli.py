@@ -1,4 +1,4 @@
-"""The command line: `run score report compare reproduce models doctor cache`.
+"""The command line: `run score report compare reproduce models doctor cache search`.
 
 Invariant: what the user can mend is told in one line on standard error, with exit code 1 (failed), 2 (usage) or 85
 (stopped, to be launched again); `judgelab --help` loads nothing heavy.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from judgelab.scoring import Analysis
     from judgelab.settings import JudgeConfig
 
+EVIDENCE = Path("runs/.cache/evidence")
 RUN_HELP = """\
 usage: judgelab run [key=value ...] [-m] [--cfg job]
 
@@ -30,10 +31,11 @@ Judge a dataset with a judge under a protocol, then score and report. The same c
   dataset=NAME    {dataset}
   judge=NAME      {judge}
   engine=NAME     {engine}
+  search=NAME     {search}
   experiment=NAME {experiment}
 
   limit=N seed=N in_flight=N shard=k/n runs_dir=DIR cache_dir=DIR retry_failed=true max_unscored=SHARE
-  protocol.KEY= dataset.KEY= judge.KEY= engine.KEY= analysis.KEY=    (all keys: judgelab run --cfg job)
+  protocol.KEY= dataset.KEY= judge.KEY= engine.KEY= search.KEY= analysis.KEY=   (all keys: judgelab run --cfg job)
   engine.args.NAME=VALUE   any engine argument of vLLM by its own name
 
   -m              multirun: every combination of comma-separated values, such as
@@ -121,6 +123,14 @@ def _parser() -> argparse.ArgumentParser:
     actions = sub.add_subparsers(dest="action", metavar="ACTION", required=True)
     compact = actions.add_parser("compact", help="merge segments and drop duplicates; no run may be working")
     compact.add_argument("folder", nargs="?", type=Path, default=Path("runs/.cache"), metavar="DIR")
+    sub = command("search", _search, "Share recorded evidence, so that another judge decides on the same.")
+    actions = sub.add_subparsers(dest="action", metavar="ACTION", required=True)
+    export = actions.add_parser("export", help="write all recorded evidence into one file (.jsonl or .jsonl.gz)")
+    export.add_argument("file", type=Path, metavar="FILE")
+    export.add_argument("--from", dest="folder", type=Path, default=EVIDENCE, metavar="DIR", help=f"default {EVIDENCE}")
+    bring = actions.add_parser("import", help="take evidence from such a file; what is known already stays")
+    bring.add_argument("file", type=Path, metavar="FILE")
+    bring.add_argument("--into", dest="folder", type=Path, default=EVIDENCE, metavar="DIR", help=f"default {EVIDENCE}")
     return parser
 
 
@@ -294,6 +304,16 @@ def _cache(arguments: argparse.Namespace) -> int:
         raise UsageError(f"no call cache at or below {arguments.folder}")
     for folder in folders:
         print(f"{folder}: {compact(folder)} calls")
+    return EXIT_OK
+
+
+def _search(arguments: argparse.Namespace) -> int:
+    from judgelab.search.store import export_evidence, import_evidence
+
+    if arguments.action == "export":
+        print(f"{arguments.file}: {export_evidence(arguments.folder, arguments.file):,} searches")
+    else:
+        print(f"{arguments.folder}: {import_evidence(arguments.file, arguments.folder):,} new searches")
     return EXIT_OK
 
 

@@ -1,6 +1,7 @@
 """A stored run made again from its config alone: does it give the same verdicts?
 
-Invariant: the fresh run has a directory and a call cache of its own, so nothing of the old one can leak into it.
+Invariant: the fresh run has a directory and a call cache of its own, so no answer of the old one can leak into it;
+evidence that was recorded is given again, so that what flips is the judge.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 from judgelab.comparison import Comparison, compare
 from judgelab.config import load
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.experiment import plan, run_async
+from judgelab.experiment import run_async
+from judgelab.planning import plan
 from judgelab.settings import AnalysisConfig
 from judgelab.store import RunDirectory
 
@@ -29,11 +31,13 @@ def reproduce(run: RunDirectory, output: Path | None) -> Comparison:
     if target.exists() and any(target.iterdir()):
         raise UsageError(f"{target} is not empty: give a fresh folder with -o DIR")
     fresh = replace(config, runs_dir=str(target), cache_dir=None, shard=None, retry_failed=False)
-    planned = plan(fresh).science.plain()
+    caches = Path(config.cache_dir) if config.cache_dir else run.path.resolve().parents[3] / ".cache"
+    evidence = caches / "evidence"
+    planned = plan(fresh, evidence=evidence).science.plain()
     for name, before in run.manifest["science"].items():
         if planned[name] != before:
             raise JudgelabError(
                 f"{run.path} cannot be reproduced: its {name} was {before!r} and is {planned[name]!r} here"
             )
-    result = asyncio.run(run_async(fresh, signals=True))
+    result = asyncio.run(run_async(fresh, signals=True, evidence=evidence))
     return compare([run, RunDirectory(result.path)], AnalysisConfig())

@@ -17,8 +17,9 @@ import pytest
 
 from judgelab import AnalysisConfig, Config, Result, preset, run
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.experiment import check_unscored, seeded_order
+from judgelab.experiment import check_unscored
 from judgelab.items import QAItem
+from judgelab.planning import seeded_order
 from judgelab.settings import NotAttempted
 from judgelab.store import RunDirectory
 

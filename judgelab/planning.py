@@ -1,0 +1,120 @@
+"""Everything that is decided before the first call: data, judge, protocol, engine, and the name of the run.
+
+Invariant: a plan loads no model and makes no call, so what a run would do can be asked on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from judgelab import build
+from judgelab import config as cfg
+from judgelab.items import Item
+from judgelab.records import Record
+from judgelab.runner import settled
+from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, scientific
+from judgelab.store import RunDirectory, Science
+
+if TYPE_CHECKING:
+    from judgelab.data import Dataset
+    from judgelab.engines.base import Engine
+    from judgelab.judge import Judge
+    from judgelab.runner import Protocol
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything decided before the first call."""
+
+    config: Config
+    judge: Judge | None
+    dataset: Dataset[Any]
+    items: tuple[Item, ...]
+    procedure: build.Procedure
+    engine: Engine
+    science: Science
+    run: RunDirectory
+    cache: Path
+
+    @property
+    def protocol(self) -> Protocol[Any]:
+        """How items are judged."""
+        return self.procedure.protocol
+
+    def todo(self, stored: Mapping[str, Record]) -> list[Item]:
+        """The items of this process's shard of which some record is missing, or to be asked again."""
+        keep = settled(stored, self.config.retry_failed)
+        shard = cfg.parse_shard(self.config.shard) if self.config.shard else range(2**62)
+        return [
+            item
+            for number, item in enumerate(self.items)
+            if number in shard and not keep.issuperset(self.protocol.record_ids(item))
+        ]
+
+    def missing(self, stored: Mapping[str, Record]) -> int:
+        """How many records of the whole run are not there yet."""
+        return sum(i not in stored for item in self.items for i in self.protocol.record_ids(item))
+
+
+def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evidence: Path | None = None) -> Plan:
+    """Load the data, find the judge and name the run; UsageError for whatever does not fit together.
+
+    `fetch` may bring the judge's weights, once everything else is known to be right. `evidence` is the folder of
+    recorded searches, by default beside the call cache.
+    """
+    from judgelab import weights
+    from judgelab.data import load
+
+    cfg.validate(config)
+    config = replace(config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol))
+    dataset = load(config.dataset)
+    scripted = isinstance(config.engine, ScriptedConfig)
+    name = f"scripted-{config.engine.rule}" if isinstance(config.engine, ScriptedConfig) else config.judge.name
+    runs = Path(config.runs_dir)
+    caches = Path(config.cache_dir) if config.cache_dir else runs / ".cache"
+    procedure = build.build_procedure(config, dataset, caches / "pages", evidence or caches / "evidence")
+    if fetch and not scripted:
+        fetch(config.judge)
+    judge = None if scripted else weights.resolve(config.judge)
+    items = tuple(seeded_order(dataset.items, config.seed)[: config.limit])
+    science = Science(
+        protocol=cfg.plain(scientific(config.protocol)),
+        dataset={**cfg.plain(scientific(config.dataset)), "content": dataset.content_hash},
+        judge={"name": name} | (judge.identity() if judge else {}),
+        engine=_engine_science(config),
+        limit=config.limit,
+        seed=config.seed,
+        prompts=procedure.protocol.fingerprint(),
+        search=dict(procedure.search.identity) if procedure.search else None,
+    )
+    path = runs / config.protocol.name / config.dataset.name / name / science.digest()
+    engine = build.build_engine(config.engine, judge, path / "engine.log", config.seed)
+    return Plan(
+        config=config,
+        judge=judge,
+        dataset=dataset,
+        items=items,
+        procedure=procedure,
+        engine=engine,
+        science=science,
+        run=RunDirectory(path),
+        cache=caches / "calls" / name / engine.identity.digest(),
+    )
+
+
+def seeded_order(items: Sequence[Item], seed: int) -> list[Item]:
+    """Items in an order that only the seed and their ids decide, so that `limit` takes a fair sample."""
+    return sorted(items, key=lambda item: sha256(f"{seed}:{item.item_id}".encode()).digest())
+
+
+def _engine_science(config: Config) -> dict[str, Any]:
+    found: dict[str, Any] = cfg.plain(scientific(config.engine))
+    if isinstance(config.engine, VllmConfig):
+        from judgelab.engines.vllm import OPERATIONAL_ARGS
+
+        found["args"] = {k: v for k, v in found["args"].items() if k not in OPERATIONAL_ARGS}
+    return found
