@@ -7,6 +7,7 @@ dataclasses.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -35,8 +36,25 @@ def register() -> None:
     store.store(name="schema", node=Config(protocol=ProtocolConfig(), engine=EngineConfig()))
     for name, protocol in config.PROTOCOLS.items():
         store.store(group="protocol", name=f"schema_{name}", node=protocol)
+    _register_launchers()
     for name, engine in config.ENGINES.items():
         store.store(group="engine", name=f"schema_{name}", node=engine)
+
+
+def _register_launchers() -> None:
+    """Make our launchers known to Hydra, which admits a plugin by the name of its package alone."""
+    from importlib.util import find_spec
+
+    if find_spec("hydra_plugins") is None or find_spec("hydra_plugins.hydra_submitit_launcher") is None:
+        return
+    from hydra.core.plugins import Plugins
+
+    from judgelab import launcher
+
+    sys.modules["hydra_plugins.judgelab"] = launcher
+    for kind in (launcher.SlurmLauncher, launcher.LocalLauncher):
+        kind.__module__ = "hydra_plugins.judgelab"
+        Plugins.instance().register(kind)
 
 
 def open_keys(overrides: Sequence[str]) -> list[str]:

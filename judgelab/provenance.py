@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,21 @@ def about_this_process() -> dict[str, Any]:
             continue
     return {
         "versions": versions,
+        "code": code_hash(),
         "git": _git(Path(__file__).resolve().parent.parent),
         "platform": platform.platform(),
         "slurm_job": os.environ.get("SLURM_JOB_ID"),
     }
+
+
+def code_hash() -> str:
+    """12 hex digits over the package's source files: the same code gives the same hash on every machine."""
+    root = Path(__file__).resolve().parent
+    digest = sha256()
+    for path in sorted(root.rglob("*")):
+        if path.suffix in (".py", ".j2", ".js", ".css", ".jsonl", ".yaml") and path.is_file():
+            digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _git(root: Path) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab import config as cfg
@@ -165,13 +166,11 @@ def score(run: RunDirectory, analysis: Analysis) -> Mapping[str, Any]:
     """
     from judgelab.report.html import write_outputs
 
-    protocol = protocol_of(run, analysis.own)
-    plain = analysis.plain(protocol)
-    default = plain == Analysis().plain(protocol_of(run, {}))
+    default = analysis.plain(protocol_of(run, analysis.own)) == Analysis().plain(protocol_of(run, {}))
     if not default and not (run.path / "summary.json").exists():
         score(run, Analysis())
     report = report_of(run, analysis)
-    folders = [run.path / "analysis" / content_hash(plain, 12)]
+    folders = [summary_path(run, analysis).parent]
     if default:
         folders.append(run.path)
     write_outputs(report, *folders)
@@ -179,6 +178,12 @@ def score(run: RunDirectory, analysis: Analysis) -> Mapping[str, Any]:
         text = json.dumps(report.summary, indent=1, ensure_ascii=False, allow_nan=False)
         write_atomic(folder / "summary.json", text + "\n")
     return report.summary
+
+
+def summary_path(run: RunDirectory, analysis: Analysis) -> Path:
+    """Where the summary of an analysis stands, once it is made."""
+    plain = analysis.plain(protocol_of(run, analysis.own))
+    return run.path / "analysis" / content_hash(plain, 12) / "summary.json"
 
 
 def _warnings(manifest: Mapping[str, Any], items: int) -> list[str]:
