@@ -1,4 +1,4 @@
-"""The command line: `run score report compare reproduce models doctor cache search`.
+"""The command line: `run score report compare reproduce serve models doctor cache search`.
 
 Invariant: what the user can mend is told in one line on standard error, with exit code 1 (failed), 2 (usage) or 85
 (stopped, to be launched again); `judgelab --help` loads nothing heavy.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judgelab.settings import JudgeConfig
 
 EVIDENCE = Path("runs/.cache/evidence")
+SERVERS = Path("runs/.servers")
 RUN_HELP = """\
 usage: judgelab run [key=value ...] [-m] [--cfg job]
 
@@ -113,6 +114,12 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("reproduce", _reproduce, "Run a stored config afresh and list every verdict that flips.")
     sub.add_argument("run", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the fresh run goes")
+    sub = command("serve", _serve, "Serve one judge for many runs: engine=server engine.registry=DIR finds it.")
+    sub.add_argument(
+        "overrides", nargs="*", metavar="KEY=VALUE", help="such as judge=qwen2.5-7b engine.args.NAME=VALUE"
+    )
+    sub.add_argument("--registry", type=Path, default=SERVERS, metavar="DIR", help=f"default {SERVERS}")
+    sub.add_argument("--idle", type=float, metavar="SECONDS", help="end when no run has used it for so long")
     sub = command("models", _models, "List the judges known here, or fetch the weights of one.")
     actions = sub.add_subparsers(dest="action", metavar="ACTION")
     fetch = actions.add_parser("fetch", help="download the weights of judges (on a machine with network)")
@@ -276,6 +283,17 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     comparison = reproduce(RunDirectory.open(arguments.run), arguments.output)
     print_flips(comparison)
     return EXIT_FAILED if comparison.pairs[0].flips.flipped else EXIT_OK
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from judgelab.serving import serve
+
+    words = composition.open_keys(arguments.overrides)
+    composition.check(words)
+    config = composition.compose(words)
+    cfg.validate(config)
+    _fetch_embedded(config.judge)
+    return serve(config, arguments.registry, arguments.idle)
 
 
 def _models(arguments: argparse.Namespace) -> int:

@@ -110,7 +110,23 @@ class _Launcher(BaseSubmititLauncher):  # type: ignore[misc]
     """What both launchers share."""
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[Any]:
-        """Submit what is not done, wait for it, and tell what failed. Raises JudgelabError if anything did."""
+        """Submit what is not done, wait for it, and tell what failed; exits if anything did.
+
+        A combination that cannot work stops the sweep before anything is submitted.
+        """
+        try:
+            return self._launch(job_overrides, initial_job_idx)
+        except JudgelabError as error:
+            # Hydra would show its own stack; what the user can mend is one line here as everywhere.
+            say(f"judgelab: {' '.join(str(error).split())}")
+            raise SystemExit(error.exit_code) from error
+        except KeyboardInterrupt:
+            say(
+                "judgelab: interrupted; submitted jobs go on (scancel ends them), the same command looks after the rest"
+            )
+            raise SystemExit(130) from None
+
+    def _launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[Any]:
         from hydra.core.utils import JobReturn, JobStatus, filter_overrides
 
         assert self.config is not None

@@ -22,9 +22,18 @@ OUTAGE = 60.0  # seconds that a started pool waits for any server to come back
 _BACKOFF = 0.25  # seconds, doubled with each failure in a row
 _BACKOFF_MAX = 10.0
 _POLL = 0.05
+_FIND = 5.0  # seconds between two looks for servers that have come
 _CONNECT_TIMEOUT = 10.0
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and the key that it asks for."""
+
+    url: str
+    key: str | None = None
 
 
 @dataclass
@@ -32,6 +41,7 @@ class Server:
     """One endpoint. `model` is what it serves, known once it is up; `outstanding` counts requests under way."""
 
     url: str
+    key: str | None = None
     model: str = ""
     root: str = ""
     max_model_len: int | None = None
@@ -44,20 +54,25 @@ class Server:
 
 
 class Pool:
-    """The servers behind `engine.endpoints`. `check` is awaited for each that comes up, before its first use."""
+    """The servers that `find` names, which is asked again every few seconds: servers may come and go.
+
+    `check` is awaited for each that comes up, before its first use. `knob` says where they are named.
+    """
 
     def __init__(
         self,
-        urls: Sequence[str],
-        key: str | None,
+        find: Callable[[], Sequence[Address]],
         timeout: float,
         check: Callable[[Pool, Server], Awaitable[None]],
+        knob: str = "engine.endpoints",
     ) -> None:
-        self.servers = [Server(url.rstrip("/").removesuffix("/v1")) for url in urls]
+        self.servers: list[Server] = []
+        self._find = find
+        self._find_at = 0.0
+        self._knob = knob
         self._check = check
         self._refusal: EngineError | None = None
         self._client = httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
             timeout=httpx.Timeout(timeout, connect=_CONNECT_TIMEOUT, pool=None),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
             trust_env=False,  # a cluster's web proxy does not reach its compute nodes
@@ -88,7 +103,9 @@ class Pool:
         """The same from one server, once."""
         server.outstanding += 1
         try:
-            reply = await self._client.post(f"{server.url}/v1/completions", json={"model": server.model, **body})
+            reply = await self._client.post(
+                f"{server.url}/v1/completions", json={"model": server.model, **body}, headers=_headers(server)
+            )
         except httpx.HTTPError as error:
             raise _ServerFailedError(str(error) or type(error).__name__) from error
         finally:
@@ -115,22 +132,32 @@ class Pool:
             if up := [s for s in self.servers if s.up]:
                 return min(up, key=lambda s: (s is avoid, s.outstanding))
             if time.monotonic() > deadline:
-                each = ", ".join(f"{s.url} ({s.last_error or 'no answer'})" for s in self.servers)
-                raise EngineError(f"no server answers: {each}; start one or set engine.endpoints")
+                each = ", ".join(f"{s.url} ({s.last_error or 'no answer'})" for s in self.servers) or "none is known"
+                raise EngineError(f"no server answers: {each}; start one or set {self._knob}")
             if not told and time.monotonic() > deadline - seconds + 5:
-                log.warning("waiting for a server at %s", ", ".join(s.url for s in self.servers))
+                log.warning("waiting for a server at %s", ", ".join(s.url for s in self.servers) or self._knob)
                 told = True
             await asyncio.sleep(_POLL)
 
+    def _look(self, now: float) -> None:
+        """Take up servers that have come, and let go of those that are down and no longer named."""
+        self._find_at = now + _FIND
+        named = {each.url.rstrip("/").removesuffix("/v1"): each.key for each in self._find()}
+        known = {server.url for server in self.servers}
+        self.servers = [s for s in self.servers if s.up or s.url in named]
+        self.servers += [Server(url, key) for url, key in named.items() if url not in known]
+
     def _connect_due(self) -> None:
         now = time.monotonic()
+        if now >= self._find_at:
+            self._look(now)
         for server in self.servers:
             if not server.up and server.connecting is None and now >= server.retry_at:
                 server.connecting = asyncio.create_task(self._connect(server))
 
     async def _connect(self, server: Server) -> None:
         try:
-            reply = await self._client.get(f"{server.url}/v1/models")
+            reply = await self._client.get(f"{server.url}/v1/models", headers=_headers(server))
             card = _read(server, reply)["data"][0]
             server.model = str(card["id"])
             server.root = str(card.get("root") or card["id"])
@@ -143,7 +170,7 @@ class Pool:
         except EngineError as error:
             self._refusal = error
         except (RequestError, LookupError, TypeError) as error:
-            self._refusal = EngineError(f"{server.url} is no vLLM server: {error} (knob: engine.endpoints)")
+            self._refusal = EngineError(f"{server.url} is no vLLM server: {error} (knob: {self._knob})")
         finally:
             server.connecting = None
 
@@ -152,6 +179,10 @@ class Pool:
         server.last_error = error
         server.retry_at = time.monotonic() + min(_BACKOFF * 2**server.failures, _BACKOFF_MAX)
         server.failures += 1
+
+
+def _headers(server: Server) -> dict[str, str]:
+    return {"Authorization": f"Bearer {server.key}"} if server.key else {}
 
 
 class _ServerFailedError(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from judgelab.engines.asking import (
@@ -20,14 +21,16 @@ from judgelab.engines.asking import (
 )
 from judgelab.engines.base import Choice, Completion, Identity, Request, probe_request
 from judgelab.engines.chat import ChatFormat
-from judgelab.engines.pool import Pool, Server
+from judgelab.engines.pool import Address, Pool, Server
+from judgelab.engines.registry import Entry, endpoints, lease
 from judgelab.errors import EngineError, PromptTooLong, RequestError
 from judgelab.judge import Judge
 from judgelab.settings import ServerConfig
 
 
 class ServerEngine:
-    """The servers at `settings.endpoints`, which serve the weights of `judge` (their tokenizer is read here).
+    """The servers at `settings.endpoints` or in `settings.registry`, which serve the weights of `judge` (their tokenizer
+    is read here).
 
     It belongs to the event loop of its first request.
     """
@@ -40,6 +43,7 @@ class ServerEngine:
         self._lock = asyncio.Lock()
         self._pool: Pool | None = None
         self._closed = False
+        self._lease: Entry | None = None
 
     @property
     def identity(self) -> Identity:
@@ -66,8 +70,11 @@ class ServerEngine:
         return read_answer(request, _answer(answer), labels, len(ids), time.monotonic() - asked)
 
     async def close(self) -> None:
-        """Close the connections; the servers stay."""
+        """Close the connections and, in a registry, our lease; the servers stay."""
         self._closed = True
+        held, self._lease = self._lease, None
+        if held is not None:
+            held.__exit__(None, None, None)
         pool, self._pool = self._pool, None
         if pool is not None:
             await pool.close()
@@ -94,7 +101,11 @@ class ServerEngine:
             if self._pool is None:
                 await asyncio.to_thread(self.chat.load)
                 settings = self._settings
-                pool = Pool(settings.endpoints, os.environ.get(settings.api_key_env), settings.timeout, self._probe)
+                knob = "engine.endpoints" if settings.registry is None else f"engine.registry={settings.registry}"
+                pool = Pool(self._find, settings.timeout, self._probe, knob)
+                if settings.registry is not None:
+                    self._lease = lease(Path(settings.registry), self._judge.name)
+                    self._lease.__enter__()
                 try:
                     await pool.wait(settings.start_timeout)
                 except BaseException:
@@ -102,6 +113,16 @@ class ServerEngine:
                     raise
                 self._pool = pool
             return self._pool
+
+    def _find(self) -> list[Address]:
+        settings = self._settings
+        if settings.registry is None:
+            key = os.environ.get(settings.api_key_env)
+            return [Address(url, key) for url in settings.endpoints]
+        judge = self._judge
+        return [
+            Address(each.url, each.key) for each in endpoints(Path(settings.registry), judge.name, judge.weights_id)
+        ]
 
     def _body(self, request: Request) -> tuple[list[int], tuple[int, ...], dict[str, Any]]:
         text = self.chat.text(request)

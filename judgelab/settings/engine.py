@@ -37,6 +37,7 @@ class ServerConfig(EngineConfig):
     kind: str = "server"
     backend: str = "xgrammar"
     endpoints: list[str] = field(default_factory=lambda: ["http://127.0.0.1:8000"], metadata={"role": "operational"})
+    registry: str | None = operational(None)  # folder where `judgelab serve` makes servers known, instead of endpoints
     api_key_env: str = operational("JUDGELAB_API_KEY")
     timeout: float = operational(600.0)  # seconds a request may take
     start_timeout: float = operational(600.0)  # seconds to wait for a server that is loading
