@@ -266,5 +266,9 @@ def say(line: str) -> None:
 
 
 def _last_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip(" -^~")]
-    return re.sub(r"^[\w.]*(?:Error|Drained): ", "", lines[-1]) if lines else type(error).__name__
+    """What the job's own exception said: the last line of its stack that names one."""
+    found = re.findall(r"^[\w.]*?(\w*(?:Error|Drained|Exception|Exit|Interrupt)): (.+)$", str(error), re.MULTILINE)
+    if not found:
+        return " ".join(str(error).split())[:300]
+    kind, text = found[-1]
+    return text if kind in ("JudgelabError", "UsageError", "EngineError", "Drained") else f"{kind}: {text}"
