@@ -123,7 +123,8 @@ def build_procedure(config: Config, dataset: Dataset[Any], pages_folder: Path, e
 _NEEDS = {
     "questions": "questions with gold answers, such as dataset=demo, nq_typed or plain",
     "battles": "battles, or answers with nuggets, such as dataset=demo_battles, crowdrag25 or battles",
-    "answers": "answers to be graded, such as dataset=demo_answers, evouna_nq or answers",
+    "answers": "answers to be graded, such as dataset=demo_answers, evouna_nq or answers, or questions with "
+    "dataset.predictions=FILE",
 }
 
 

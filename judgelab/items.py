@@ -83,7 +83,7 @@ class NuggetItem:
     """A question with the answers whose recall of facts is measured: two are a battle, one is a plain answer.
 
     `group` names what is drawn together when questions are resampled and what never spans two folds: the question
-    or topic. `votes` counts single votes where several people voted; `vote` is then their majority.
+    or topic. `votes` counts single votes where several people voted; `vote` is then what the set made of them.
     """
 
     item_id: str

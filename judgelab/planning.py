@@ -16,7 +16,7 @@ from judgelab import config as cfg
 from judgelab.items import Item
 from judgelab.records import Record
 from judgelab.runner import settled
-from judgelab.settings import Config, JudgeConfig, ScriptedConfig, VllmConfig, scientific
+from judgelab.settings import Config, DatasetConfig, JudgeConfig, ScriptedConfig, VllmConfig, scientific
 from judgelab.store import RunDirectory, Science
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evi
 
     cfg.validate(config)
     config = replace(config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol))
-    dataset = load(config.dataset)
+    dataset = load(_demo_of(config))
     scripted = isinstance(config.engine, ScriptedConfig)
     name = f"scripted-{config.engine.rule}" if isinstance(config.engine, ScriptedConfig) else config.judge.name
     runs = Path(config.runs_dir)
@@ -104,6 +104,15 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evi
         run=RunDirectory(path),
         cache=caches / "calls" / name / engine.identity.digest(),
     )
+
+
+_DEMOS = {"nuggets": "demo_battles", "sage": "demo_answers"}
+
+
+def _demo_of(config: Config) -> DatasetConfig:
+    """The dataset settings; the demo set has a part for each protocol, so that `protocol=NAME` alone runs."""
+    dataset, name = config.dataset, config.protocol.name
+    return replace(dataset, format=_DEMOS.get(name, "demo")) if dataset.format == "demo" else dataset
 
 
 def seeded_order(items: Sequence[Item], seed: int) -> list[Item]:

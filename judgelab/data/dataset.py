@@ -1,7 +1,7 @@
-"""A question set as a run sees it, whatever file it came from.
+"""A data set as a run sees it, whatever file it came from.
 
-Invariant: `content_hash` is taken of the items and persons as loaded, so two files that load to the same content
-are the same data to a run, and any change of an answer, an alias or a person is a change of the run.
+Invariant: items are of one kind. `content_hash` is taken of the items and persons as loaded, so two files that load
+to the same content are the same data to a run, and any change of an answer, a vote or a person is a change of the run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - the kind of item; all of one set ar
 
 @dataclass(frozen=True)
 class Dataset(Generic[I]):
-    """Items with the pool of persons for popularity swaps; `dropped` counts by reason the rows left out."""
+    """Items with the pool of persons for popularity swaps; `dropped` counts by reason the rows left out.
+
+    `corpus` names the files to search, as given: they are looked up and read by whoever searches them.
+    """
 
     name: str
     items: tuple[I, ...]
@@ -45,7 +48,8 @@ class Dataset(Generic[I]):
         items: tuple[I, ...],
         persons: tuple[Person, ...] = (),
         dropped: Mapping[str, int] | None = None,
+        corpus: tuple[str, ...] = (),
     ) -> Dataset[I]:
-        """The dataset with the hash of its own content; the name and the dropped rows are no part of it."""
+        """The dataset with the hash of its own content; name, dropped rows and corpus are no part of it."""
         content = {"items": [asdict(item) for item in items], "persons": [asdict(p) for p in persons]}
-        return cls(name, items, persons, content_hash(content), dropped or {})
+        return cls(name, items, persons, content_hash(content), dropped or {}, corpus)

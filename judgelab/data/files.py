@@ -1,15 +1,18 @@
 """Published files turned into rows that know their line, so that a complaint can name the place.
 
 Invariant: what cannot be read becomes a `BadRow` in its place among the rows; it is never skipped in silence.
-Files are UTF-8, with or without byte order mark, with LF or CRLF ends, and lines may be of any length.
+Files are UTF-8, with or without byte order mark, with LF or CRLF ends, and lines may be of any length; those named
+`*.gz` are unpacked on the way.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -20,16 +23,17 @@ BOM = b"\xef\xbb\xbf"
 BANNER_ROWS = 10  # rows looked at for the header where copies put notices above it
 
 
-def locate(given: str | None, knob: str) -> Path:
-    """The file that `given` names: absolute, else under $JUDGELAB_DATA, else under the working folder.
+def locate(given: str | None, knob: str, folder: bool = False) -> Path:
+    """The file (or folder) that `given` names: absolute, else under $JUDGELAB_DATA, else under the working folder.
 
     Raises UsageError naming every place looked at, the knob and JUDGELAB_DATA.
     """
+    wanted = "FOLDER" if folder else "FILE"
     if given is None or given in ("", "???"):
-        raise UsageError(f"{knob} is not set (knob: {knob}=FILE)")
+        raise UsageError(f"{knob} is not set (knob: {knob}={wanted})")
     root = os.environ.get("JUDGELAB_DATA")
     data = "" if root else " is not set"
-    knobs = f"(knobs: {knob}=FILE, JUDGELAB_DATA{data})"
+    knobs = f"(knobs: {knob}={wanted}, JUDGELAB_DATA{data})"
     try:
         path = Path(given).expanduser()
         if path.is_absolute():
@@ -37,12 +41,27 @@ def locate(given: str | None, knob: str) -> Path:
         else:
             places = [Path(root).expanduser() / path, Path.cwd() / path] if root else [Path.cwd() / path]
         for place in places:
-            if place.is_file():
+            if place.is_dir() if folder else place.is_file():
                 return place
-        what = "a folder, not a file" if any(place.is_dir() for place in places) else "no such file"
+        if any(place.exists() for place in places):
+            what = "a file, not a folder" if folder else "a folder, not a file"
+        else:
+            what = f"no such {wanted.lower()}"
     except (OSError, RuntimeError) as error:  # no permission to look, too long a name, no such home
         raise UsageError(f"{given[:200]}: cannot be looked up: {error} {knobs}") from error
     raise UsageError(f"{given}: {what}; looked at {', '.join(str(place) for place in places)} {knobs}")
+
+
+def read_text(path: Path) -> str:
+    """The whole file as text; raises UsageError naming the line that is not UTF-8."""
+    raw = _bytes(path)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path}:{line}: line: not UTF-8: byte 0x{raw[error.start]:02x} (knob: dataset.path, saved as UTF-8)"
+        ) from error
 
 
 def read_jsonl(path: Path) -> Iterator[Row | BadRow]:
@@ -67,7 +86,7 @@ def read_jsonl(path: Path) -> Iterator[Row | BadRow]:
 
 def read_json_list(path: Path) -> Iterator[Row | BadRow]:
     """One row an element of the one JSON list that is the file, named by its line and its position."""
-    text = _text(path)
+    text = read_text(path)
     decoder = json.JSONDecoder()
     position = _skip_space(text, 0)
     if text[position : position + 1] != "[":
@@ -93,16 +112,67 @@ def read_json_list(path: Path) -> Iterator[Row | BadRow]:
             return
 
 
+def read_json_member(path: Path, member: str) -> Iterator[Row | BadRow]:
+    """One row an element of the list that the one JSON object of the file holds under `member`."""
+    try:
+        value = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise UsageError(f"{path}{line}: not JSON: {_reason(error)} (knob: dataset.path)") from error
+    entries = value.get(member) if isinstance(value, dict) else None
+    if not isinstance(entries, list):
+        raise UsageError(f"{path}: {member}: a list is expected there (knobs: dataset.path, dataset.format)")
+    for index, entry in enumerate(entries):
+        yield _object(f"{member}[{index}]", entry)
+
+
+def read_parquet(path: Path, columns: Collection[str]) -> Iterator[Row | BadRow]:
+    """One row a record of a Parquet file, of those of `columns` that it has, named by its number from 1."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        file = ParquetFile(path)
+        have = [name for name in file.schema_arrow.names if name in columns]
+        number = 0
+        for batch in file.iter_batches(batch_size=256, columns=have):
+            for values in batch.to_pylist():
+                number += 1
+                yield Row(f"row {number}", values)
+    except (ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UsageError(f"{path}: not a Parquet file: {reason} (knobs: dataset.path, dataset.format)") from error
+
+
+def read_own(path: Path, what: str, required: Collection[str]) -> Iterator[Row | BadRow]:
+    """The rows of a file of one's own, which is JSON lines or CSV by its ending; `what` names it in complaints."""
+    match path.suffix.lower():
+        case ".jsonl":
+            return read_jsonl(path)
+        case ".csv":
+            return read_csv(path, required)
+        case other:
+            raise UsageError(
+                f"{path}: {what} is a .jsonl or a .csv file, not {other or 'one without an ending'} "
+                "(knobs: dataset.path, dataset.format)"
+            )
+
+
 def read_csv(
-    path: Path, required: Collection[str], delimiter: str = ",", banner: bool = False
+    path: Path, required: Collection[str], delimiter: str = ",", banner: bool = False, quoted: bool = True
 ) -> Iterator[Row | BadRow]:
     """One row a record of a delimited file with a header; a row of empty cells is passed over.
 
     The header is the first row that is not empty, or, with `banner`, the first of the leading rows that has
-    all `required` columns. Raises UsageError where a required column is missing or a column comes twice.
+    all `required` columns. Without `quoted`, a quotation mark is a character like any other. Raises UsageError where
+    a required column is missing or a column comes twice.
     """
-    text = _text(path)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    text = read_text(path)
+    lines = io.StringIO(text, newline="")
+    if quoted:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    else:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True, quoting=csv.QUOTE_NONE)
     header: list[str] | None = None
     tried = 0
     while True:
@@ -161,17 +231,9 @@ def _skip_space(text: str, position: int) -> int:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes().removeprefix(BOM)
+        raw = path.read_bytes()
+        return (gzip.decompress(raw) if path.suffix.lower() == ".gz" else raw).removeprefix(BOM)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be unpacked: {error} (is the file whole?)") from error
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror} (check its permissions)") from error
-
-
-def _text(path: Path) -> str:
-    raw = _bytes(path)
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UsageError(
-            f"{path}:{line}: line: not UTF-8: byte 0x{raw[error.start]:02x} (knob: dataset.path, saved as UTF-8)"
-        ) from error

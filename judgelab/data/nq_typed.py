@@ -6,11 +6,13 @@ arXiv 2601.07506, and counted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from judgelab.data.entity import ENTITY_TYPES, NOT_AN_ENTITY
 from judgelab.data.files import read_jsonl
-from judgelab.data.rows import BadFieldError, Dropped, Loaded, Row, collect_items
+from judgelab.data.question_key import question_key
+from judgelab.data.rows import BadFieldError, Dropped, Loaded, Row, collect, collect_items
 from judgelab.items import QAItem
 
 _TAGS = {tag: tag for tag in (*ENTITY_TYPES, NOT_AN_ENTITY)}
@@ -33,3 +35,17 @@ def _item(row: Row) -> QAItem | Dropped:
     answers = dict.fromkeys((row.text("answer_value"), *row.optional_texts("answer_aliases")))
     item = QAItem(item_id, row.text("question"), tuple(answers), entity_type=tag)
     return Dropped("not an entity") if tag == NOT_AN_ENTITY else item
+
+
+def nq_paragraphs(path: Path) -> Mapping[str, str]:
+    """The gold paragraph (`context`) of every question of the file, whatever its type, by question key.
+
+    Where a question has several rows, the first one's.
+    """
+
+    def parse(row: Row) -> tuple[str, str] | Dropped:
+        context = row.optional_text("context")
+        return Dropped("no paragraph") if context is None else (question_key(row.text("question")), context)
+
+    pairs = collect(path, read_jsonl(path), parse, lambda row, _: row.where).values
+    return dict(reversed(pairs))

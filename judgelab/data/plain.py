@@ -9,9 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from judgelab.data.entity import ENTITY_TYPES, FRESHNESS
-from judgelab.data.files import read_csv, read_jsonl
-from judgelab.data.rows import BadFieldError, Loaded, Row, collect_items
-from judgelab.errors import UsageError
+from judgelab.data.files import read_own
+from judgelab.data.rows import Loaded, Row, collect_items
 from judgelab.items import QAItem
 from judgelab.records import content_hash
 
@@ -27,22 +26,11 @@ def load_plain(path: Path) -> Loaded[QAItem]:
     one answer. The first answer is the reference. `type` is an OntoNotes label, `popularity` a number that is
     not negative, `freshness` never, slow or fast. Without `id`, the id is the hash of question and answers.
     """
-    match path.suffix.lower():
-        case ".jsonl":
-            return collect_items(path, read_jsonl(path), _item)
-        case ".csv":
-            return collect_items(path, read_csv(path, ("question", "answers")), _item)
-        case other:
-            raise UsageError(
-                f"{path}: a plain set is a .jsonl or a .csv file, not {other or 'one without an ending'} "
-                "(knobs: dataset.path, dataset.format)"
-            )
+    return collect_items(path, read_own(path, "a plain set", ("question", "answers")), _item)
 
 
 def _item(row: Row) -> QAItem:
-    unknown = next((name for name in row.values if name not in FIELDS), None)
-    if unknown is not None:
-        raise BadFieldError(unknown[:60], f"unknown field; the known ones are {', '.join(FIELDS)}")
+    row.only(FIELDS)
     question, answers = row.text("question"), row.texts("answers")
     return QAItem(
         row.identity("id") or content_hash([question, answers]),

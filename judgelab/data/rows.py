@@ -1,7 +1,8 @@
 """Typed access to the fields of a row, and the one place where bad rows become the user's one line.
 
-Invariant: text is NFC-normalised and trimmed, and nothing else is changed; a field is as its loader declares it
-or its row is bad. A file with any bad row does not load: the first is named and the rest are counted.
+Invariant: text is NFC-normalised and trimmed, and nothing else is changed (`verbatim` changes nothing at all); a
+field is as its loader declares it or its row is bad. A file with any bad row does not load: the first is named and
+the rest are counted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -19,6 +20,7 @@ from judgelab.errors import UsageError
 from judgelab.items import QAItem
 
 T = TypeVar("T")
+_FLAGS = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class BadFieldError(Exception):
@@ -73,6 +75,25 @@ class Row:
         value = self.values.get(name)
         return None if _absent(value) else clean(name, value)
 
+    def reply(self, name: str) -> str:
+        """What a system answered: a text that must be there but may be blank, which is then empty."""
+        value = self.values.get(name)
+        return "" if isinstance(value, str) and not _visible(value) else self.text(name)
+
+    def verbatim(self, name: str) -> str:
+        """A text to the letter, which may be empty: for formats that are written back."""
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            raise BadFieldError(name, "missing" if value is None else f"a text is expected, not {_kind(value)}")
+        if _halved(value):
+            raise BadFieldError(name, f"{ascii(value)[:60]} holds half of a surrogate pair")
+        return value
+
+    def optional_flag(self, name: str) -> bool | None:
+        """True or false (or a text that says so, in any case), or None where it is absent, null or blank."""
+        value = self.values.get(name)
+        return None if _absent(value) else flag(name, value)
+
     def choice(self, name: str, choices: Mapping[str, T]) -> T:
         """What `choices` gives for a text that must be one of its keys."""
         value = self.text(name)
@@ -126,15 +147,26 @@ class Row:
             return str(value)
         return self.optional_text(name)
 
+    def children(self, name: str) -> tuple[Row, ...]:
+        """The objects of a list, as rows of the same place."""
+        value = self.values.get(name)
+        if not isinstance(value, list):
+            raise BadFieldError(name, "missing" if value is None else f"a list is expected, not {_kind(value)}")
+        return tuple(Row(self.where, {f"{name}[{i}]": entry}).child(f"{name}[{i}]") for i, entry in enumerate(value))
+
+    def only(self, known: Collection[str]) -> None:
+        """Refuse a field that is not among `known`: one that is misspelt must not be passed over."""
+        unknown = next((name for name in self.values if name not in known), None)
+        if unknown is not None:
+            raise BadFieldError(unknown[:60], f"unknown field; the known ones are {', '.join(known)}")
+
     def _entries(self, name: str) -> tuple[str, ...]:
         value = self.values.get(name)
-        if isinstance(value, str):
-            if not value.lstrip().startswith("["):
-                return (clean(name, value),)
-            value = _list_in_text(name, value)
-        if not isinstance(value, list):
+        if isinstance(value, str) and not value.lstrip().startswith("["):
+            return (clean(name, value),)
+        if not isinstance(value, str | list):
             raise BadFieldError(name, f"a list of texts is expected, not {_kind(value)}")
-        return tuple(dict.fromkeys(clean(f"{name}[{i}]", entry) for i, entry in enumerate(value)))
+        return tuple(dict.fromkeys(clean(f"{name}[{i}]", entry) for i, entry in enumerate(listed(name, value))))
 
     def child(self, name: str) -> Row:
         """The object in a field, as a row of the same place."""
@@ -197,20 +229,42 @@ def clean(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise BadFieldError(name, f"a text is expected, not {_kind(value)}")
     text = unicodedata.normalize("NFC", value).strip()
-    if any("\ud800" <= c <= "\udfff" for c in text):
+    if _halved(text):
         raise BadFieldError(name, f"{ascii(text)[:60]} holds half of a surrogate pair")
-    if not any(c.isprintable() and not c.isspace() for c in text):
+    if not _visible(text):
         raise BadFieldError(name, "empty" if not value else "blank")
     return text
 
 
-def _list_in_text(name: str, text: str) -> list[object]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadFieldError(name, f"{_short(text)} begins like a JSON list but is none") from None
-    assert isinstance(value, list)  # JSON that begins with a bracket
+def listed(name: str, value: object) -> list[object]:
+    """A list, or a text that is a JSON list; raises BadFieldError for anything else."""
+    if isinstance(value, str):
+        what = "begins like a JSON list but is none" if value.lstrip().startswith("[") else "is no JSON list"
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise BadFieldError(name, f"{_short(value)} {what}") from None
+    if not isinstance(value, list):
+        raise BadFieldError(name, f"a list is expected, not {_kind(value)}")
     return value
+
+
+def flag(name: str, value: object) -> bool:
+    """A truth value, or a text that spells one; raises BadFieldError for anything else."""
+    if isinstance(value, bool):
+        return value
+    known = _FLAGS.get(value.strip().casefold()) if isinstance(value, str) else None
+    if known is None:
+        raise BadFieldError(name, f"true or false is expected, not {_kind(value)}")
+    return known
+
+
+def _halved(text: str) -> bool:
+    return any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _visible(text: str) -> bool:
+    return any(c.isprintable() and not c.isspace() for c in text)
 
 
 def _absent(value: object) -> bool:

@@ -20,3 +20,4 @@ class DatasetConfig:
     persons: str | None = operational(None)  # pool of persons for popularity swaps
     corpus: list[str] = field(default_factory=list, metadata={"role": "operational"})  # texts to search, for sage
     dimension: str | None = operational(None)  # which of several votes or labels of one file
+    predictions: str | None = operational(None)  # systems' answers to a set that holds questions alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
@@ -57,6 +58,15 @@ class TestLocate:
         with pytest.raises(UsageError, match="JUDGELAB_DATA is not set"):
             locate("q.jsonl", "dataset.path")
 
+    def test_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "data" / "set").mkdir()
+        assert locate("set", "dataset.path", folder=True) == tmp_path / "data" / "set"
+        write(tmp_path / "here", "", "q.jsonl")
+        with pytest.raises(UsageError, match=r"q\.jsonl: a file, not a folder; .*dataset\.path=FOLDER"):
+            locate("q.jsonl", "dataset.path", folder=True)
+        with pytest.raises(UsageError, match="nowhere: no such folder"):
+            locate("nowhere", "dataset.path", folder=True)
+
     @pytest.mark.parametrize(
         ("name", "message"),
         [
@@ -82,6 +92,15 @@ class TestJsonl:
     )
     def test_reads(self, tmp_path: Path, content: bytes) -> None:
         assert list(read_jsonl(write(tmp_path, content))) == [Row("1", {"a": 1}), Row("2", {"a": 2})]
+
+    def test_packed(self, tmp_path: Path) -> None:
+        path = write(tmp_path, gzip.compress(b'\xef\xbb\xbf{"a": 1}\n'), "f.jsonl.gz")
+        assert list(read_jsonl(path)) == [Row("1", {"a": 1})]
+
+    @pytest.mark.parametrize("content", [b"plain", gzip.compress(b"{}" * 99)[:-9], b"\x1f\x8b\x08" + b"\x00" * 20])
+    def test_packed_badly(self, tmp_path: Path, content: bytes) -> None:
+        with pytest.raises(UsageError, match="cannot be unpacked"):
+            list(read_jsonl(write(tmp_path, content, "f.jsonl.gz")))
 
     def test_blank_lines_count_but_are_no_rows(self, tmp_path: Path) -> None:
         assert [r.where for r in read_jsonl(write(tmp_path, '\n{"a": 1}\n  \n{"a": 2}\n\n'))] == ["2", "4"]
@@ -155,6 +174,11 @@ class TestJsonList:
 
 
 class TestCsv:
+    def test_unquoted(self, tmp_path: Path) -> None:
+        path = write(tmp_path, 'a\tb\n"x" y\t"z\n')
+        assert list(read_csv(path, ("a",), "\t", quoted=False)) == [Row("2", {"a": '"x" y', "b": '"z'})]
+        assert any(isinstance(r, BadRow) for r in read_csv(path, ("a",), "\t"))
+
     def test_rows_know_the_line_they_begin_on(self, tmp_path: Path) -> None:
         path = write(tmp_path, '\ufeffa, b ,\r\n1,"two\r\nlines",x\r\n,,\r\n3,4,\r\n')
         assert list(read_csv(path, ("a", "b"))) == [

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from datafiles import jsonl, put, refused, table
 
 from judgelab.data.freshqa import load_freshqa
 from judgelab.data.nq_open import load_nq_open
@@ -18,38 +17,9 @@ from judgelab.data.plain import load_plain
 from judgelab.data.popqa import load_popqa
 from judgelab.data.rows import Loaded
 from judgelab.data.sciq import load_sciq
-from judgelab.errors import UsageError
 from judgelab.items import QAItem
 
 Loader = Callable[[Path], Loaded[QAItem]]
-
-
-def put(tmp_path: Path, name: str, content: str | bytes) -> Path:
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
-
-
-def jsonl(*rows: Any) -> str:
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def table(rows: list[dict[str, str]], delimiter: str = ",") -> str:
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter)
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
-
-
-def refused(loader: Loader, path: Path) -> str:
-    with pytest.raises(UsageError) as caught:
-        loader(path)
-    message = str(caught.value)
-    assert message.startswith(str(path))
-    assert "dataset." in message
-    assert "\n" not in message
-    return message.removeprefix(str(path))
 
 
 # NQ-open

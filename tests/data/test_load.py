@@ -14,8 +14,10 @@ import pytest
 import yaml
 
 from judgelab.data import Dataset, load
+from judgelab.data.corpus import load_corpus
+from judgelab.data.formats import ANSWERS, BATTLES, DEMOS, FORMATS, QUESTIONS
 from judgelab.errors import UsageError
-from judgelab.items import Person, QAItem
+from judgelab.items import GradedAnswer, NuggetItem, Person, QAItem, Response, Vote
 from judgelab.settings import DatasetConfig
 
 CONFIGS = sorted((Path(__file__).parents[2] / "conf" / "dataset").glob("*.yaml"))
@@ -38,9 +40,60 @@ def test_demo_needs_nothing() -> None:
     assert dataset.dropped == {}
 
 
-def test_demo_takes_no_file() -> None:
-    with pytest.raises(UsageError, match=r"dataset=plain dataset\.path=FILE"):
-        load(settings(format="demo", path="q.jsonl"))
+@pytest.mark.parametrize(("fmt", "own"), DEMOS.items())
+def test_demos_take_no_file(fmt: str, own: str) -> None:
+    with pytest.raises(UsageError, match=rf"dataset={own} dataset\.path=FILE"):
+        load(settings(format=fmt, path="q.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("fmt", "kind"), [("demo", "questions"), ("demo_battles", "battles"), ("demo_answers", "answers")]
+)
+def test_a_set_tells_what_it_holds(fmt: str, kind: str) -> None:
+    assert load(settings(format=fmt)).kind == kind
+
+
+def test_corpus_is_named_and_not_read(tmp_path: Path) -> None:
+    questions = write(tmp_path / "q.jsonl", {"question": "a", "answers": ["b"]})
+    assert load(settings(path=questions, corpus=["nowhere.jsonl", "c.tsv"])).corpus == ("nowhere.jsonl", "c.tsv")
+    assert load(settings(path=questions)).corpus == ()
+    assert load(settings(format="demo_answers", corpus=["mine.jsonl"])).corpus == ("mine.jsonl",)
+    assert len(load_corpus(load(settings(format="demo_answers")).corpus)) >= 60
+
+
+def test_questions_with_predictions_are_answers(tmp_path: Path) -> None:
+    questions = write(tmp_path / "q.jsonl", {"question": "who", "answers": ["b"]}, {"question": "c", "answers": ["d"]})
+    predictions = write(tmp_path / "p.jsonl", {"question": "Who?", "candidate": "b", "human": True})
+    dataset = load(settings(path=questions, predictions=predictions))
+    assert dataset.kind == "answers"
+    assert [(item.candidate, item.answers, item.human) for item in dataset.items] == [("b", ("b",), True)]
+    assert dataset.dropped == {"question without an answer": 1}
+    with pytest.raises(UsageError, match=r"p2\.jsonl: no such file.*dataset\.predictions=FILE"):
+        load(settings(path=questions, predictions="p2.jsonl"))
+
+
+def test_gold_paragraphs_come_with_the_questions(tmp_path: Path) -> None:
+    row = {"question_id": "1", "question": "a", "answer_value": "b", "ner_tag": "PERSON", "context": "a is b"}
+    questions = write(tmp_path / "q.jsonl", row)
+    predictions = write(tmp_path / "p.jsonl", {"id": "1", "candidate": "b"})
+    dataset = load(settings(format="nq_typed", path=questions, predictions=predictions))
+    assert dataset.items[0].context == "a is b"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            {"format": "answers", "predictions": "p"},
+            r"^dataset\.predictions=p: format answers holds its answers itself",
+        ),
+        ({"format": "demo", "predictions": "p"}, r"^dataset\.predictions=p: format demo holds"),
+        ({"format": "plain", "dimension": "d"}, r"^dataset\.dimension=d: only format crowdrag25"),
+    ],
+)
+def test_knobs_without_use_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load(settings(**values))
 
 
 def test_persons_are_loaded_where_named(tmp_path: Path) -> None:
@@ -52,7 +105,7 @@ def test_persons_are_loaded_where_named(tmp_path: Path) -> None:
         load(settings(path=questions, persons="nobody.jsonl"))
 
 
-@pytest.mark.parametrize("fmt", ["nq_open", "nq_typed", "popqa", "freshqa", "sciq", "plain"])
+@pytest.mark.parametrize("fmt", [*QUESTIONS, *BATTLES, *ANSWERS])
 def test_every_format_wants_a_path(fmt: str) -> None:
     with pytest.raises(UsageError, match=r"^dataset\.path is not set"):
         load(settings(format=fmt))
@@ -60,7 +113,7 @@ def test_every_format_wants_a_path(fmt: str) -> None:
 
 @pytest.mark.parametrize(
     ("fmt", "message"),
-    [("nq_opne", "did you mean nq_open?"), ("parquet", "one of demo, nq_open"), ("???", "unknown format")],
+    [("nq_opne", "did you mean nq_open?"), ("parquet", "one of demo, demo_battles, "), ("???", "unknown format")],
 )
 def test_unknown_format(fmt: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -99,6 +152,26 @@ def test_hash_sees_every_change(items: tuple[QAItem, ...], persons: tuple[Person
     assert Dataset.of("d", items, persons).content_hash != base.content_hash
 
 
+battle = NuggetItem("1", "q", "g", (Response("a", "x"), Response("b", "y")), Vote.TIE, {"tie": 3})
+graded = GradedAnswer("1", "q", "g", "c", "s", ("a",), True, (True, True), {"GPT-4": True}, "p")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (battle, replace(battle, vote=Vote.BOTHBAD)),
+        (battle, replace(battle, votes={"tie": 2})),
+        (battle, replace(battle, responses=battle.responses[::-1])),
+        (battle, replace(battle, group="h")),
+        (graded, replace(graded, human=None)),
+        (graded, replace(graded, published={"GPT-4": False})),
+        (graded, replace(graded, context=None)),
+    ],
+)
+def test_hash_sees_every_vote_and_verdict(one: Any, other: Any) -> None:
+    assert Dataset.of("d", (one,)).content_hash != Dataset.of("d", (other,)).content_hash
+
+
 def test_hash_is_the_same_in_every_process() -> None:
     code = (
         "from judgelab.data import load; from judgelab.settings import DatasetConfig; "
@@ -123,12 +196,13 @@ def test_configs_are_of_known_format_and_named_as_their_file(config: Path) -> No
     values.pop("defaults", None)
     made = DatasetConfig(**values)
     assert made.name == config.stem
-    if made.format == "demo":
+    assert config.read_text(encoding="utf-8").startswith("# ")
+    if made.format in DEMOS:
         load(made)
         return
-    with pytest.raises(UsageError, match=r"no such file|is not set"):
+    with pytest.raises(UsageError, match=r"no such file|no such folder|dataset\.path is not set"):
         load(replace(made, path=made.path and f"nowhere/{made.path}"))
 
 
 def test_every_format_has_a_config() -> None:
-    assert {"demo", "nq_open", "nq_typed", "popqa", "freshqa", "sciq", "plain"} <= {p.stem for p in CONFIGS}
+    assert set(FORMATS) <= {p.stem for p in CONFIGS}

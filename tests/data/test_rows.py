@@ -141,6 +141,62 @@ def test_identity_refuses(value: object) -> None:
         row(id=value).identity("id")
 
 
+@pytest.mark.parametrize(("value", "expected"), [(" a ", "a"), ("", ""), (" \n", ""), ("\u200b", "")])
+def test_reply_may_be_blank(value: str, expected: str) -> None:
+    assert row(text=value).reply("text") == expected
+
+
+@pytest.mark.parametrize(("value", "reason"), [(None, "missing"), (3, "the number 3"), ("a\ud83d", "surrogate")])
+def test_reply_and_verbatim_refuse(value: object, reason: str) -> None:
+    for read in (row(text=value).reply, row(text=value).verbatim):
+        with pytest.raises(BadFieldError, match=f"^text: .*{reason}"):
+            read("text")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_verbatim_changes_nothing(text: str) -> None:
+    assert row(text=text).verbatim("text") == text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(True, True), (False, False), ("Yes", True), (" no", False), ("TRUE", True), (None, None), ("", None)],
+)
+def test_flag(value: object, expected: bool | None) -> None:
+    assert row(human=value).optional_flag("human") is expected
+
+
+@pytest.mark.parametrize("value", [0, 1, "1", "maybe", [], {}])
+def test_flag_refuses(value: object) -> None:
+    with pytest.raises(BadFieldError, match=r"^human: true or false is expected"):
+        row(human=value).optional_flag("human")
+
+
+def test_children_stay_at_their_line() -> None:
+    one, two = row(entries=[{"a": 1}, {"a": 2}]).children("entries")
+    assert (one, two) == (Row("7", {"a": 1}), Row("7", {"a": 2}))
+    assert row(entries=[]).children("entries") == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "entries: missing"),
+        ({}, "entries: a list is expected"),
+        ([{}, 1], r"entries\[1\]: an object is expected"),
+    ],
+)
+def test_children_refuse(value: object, message: str) -> None:
+    with pytest.raises(BadFieldError, match=f"^{message}"):
+        row(entries=value).children("entries")
+
+
+def test_only_known_fields() -> None:
+    row(a=1, b=None).only(("a", "b", "c"))
+    with pytest.raises(BadFieldError, match=r"^d: unknown field; the known ones are a, b"):
+        row(a=1, d=2).only(("a", "b"))
+
+
 def parse(r: Row) -> str | Dropped:
     text = r.text("t")
     return Dropped("skipped") if text == "skip" else text

@@ -61,6 +61,8 @@ class Cluster:
             text=True,
             check=False,
         )
+        if done.returncode and "Invalid job id" not in done.stderr:
+            return ["? the controller does not answer"]
         return done.stdout.split("\n")[:-1]
 
 
