@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
-from judgelab.frames.swapped import frame
 from judgelab.report.difference import differences
 from judgelab.settings import AnalysisConfig
 from judgelab.store import RunDirectory
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
 
     from judgelab.metrics.estimate import Estimate
     from judgelab.metrics.paired import Flips
+
+
+_TITLES = {"acc": "accuracy, points", "rpag": "RPAG, points"}
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,21 @@ class Comparison:
 
 def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Comparison:
     """Set every run beside the first. Raises UsageError if a pair has no judgment in common."""
-    from judgelab.metrics.paired import flips, holm
+    from judgelab.metrics.paired import holm
 
     labels = _labels(runs)
-    frames = [frame(run.records().values()) for run in runs]
-    coding = analysis.not_attempted
+    protocols = [run.manifest["science"]["protocol"]["name"] for run in runs]
+    for run, protocol in zip(runs, protocols, strict=True):
+        if protocol != protocols[0]:
+            raise UsageError(
+                f"{run.path} is a {protocol} run and {runs[0].path} a {protocols[0]} run: only runs of one protocol "
+                "judge the same things"
+            )
+    frames = [_judgments(run, protocols[0]) for run in runs]
     base = frames[0]
     found = []
     for run, label, other in zip(runs[1:], labels[1:], frames[1:], strict=True):
-        result = flips(base, other, coding, analysis.level, analysis.resamples, seed=0)
+        result = _flips(protocols[0], base, other, analysis)
         if result.common == 0:
             raise UsageError(f"{run.path} and {runs[0].path} have no item and cell in common")
         found.append((run, label, result, _kappa(base, other, analysis)))
@@ -69,14 +77,33 @@ def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Compariso
     return Comparison(runs[0].path, labels[0], pairs, _table(labels[0], pairs))
 
 
+def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
+    """One row a judgment, with what its protocol's comparison needs."""
+    records = run.records().values()
+    match protocol:
+        case "swapped":
+            from judgelab.frames.swapped import frame
+
+            return frame(records)
+    raise UsageError(f"runs of protocol {protocol!r} cannot be compared by this version of judgelab")
+
+
+def _flips(protocol: str, first: pd.DataFrame, second: pd.DataFrame, analysis: AnalysisConfig) -> Flips:
+    from judgelab.metrics.paired import flips, item_flips
+
+    if protocol == "swapped":
+        return flips(first, second, analysis.not_attempted, analysis.level, analysis.resamples, seed=0)
+    return item_flips(first, second, analysis.level, analysis.resamples, seed=0)
+
+
 def _kappa(first: pd.DataFrame, second: pd.DataFrame, analysis: AnalysisConfig) -> Estimate:
     from judgelab.metrics.agreement import agreement
-    from judgelab.metrics.rpag import VERDICTS
 
     columns = ["item_id", "cell", "verdict"]
     both = first[columns].merge(second[columns], on=["item_id", "cell"], suffixes=("_a", "_b")).dropna()
     items, one, two = (both[name].tolist() for name in ("item_id", "verdict_a", "verdict_b"))
-    return agreement(items, one, two, VERDICTS, analysis.level, analysis.resamples, seed=0)["kappa"]
+    labels = sorted({*one, *two})
+    return agreement(items, one, two, labels, analysis.level, analysis.resamples, seed=0)["kappa"]
 
 
 def _labels(runs: Sequence[RunDirectory]) -> list[str]:
@@ -102,8 +129,11 @@ def _table(baseline: str, pairs: Sequence[Pair]) -> pd.DataFrame:
                 "flipped": len(pair.flips.flipped),
                 **spread("flip_rate", pair.flips.rate),
                 **spread("kappa", pair.kappa),
-                **spread("acc_difference", pair.flips.acc_difference),
-                **spread("rpag_difference", pair.flips.rpag_difference),
+                **{
+                    k: v
+                    for name, e in pair.flips.differences.items()
+                    for k, v in spread(f"{name}_difference", e).items()
+                },
                 "p": pair.flips.test.value,
                 "p_holm": pair.p_holm,
             }
@@ -124,7 +154,8 @@ def print_comparison(comparison: Comparison) -> None:
     for number, pair in enumerate(comparison.pairs, 1):
         console.print(Text(f"run {number}     {pair.label}"))
     table = Table(box=None, pad_edge=False)
-    for heading in ("run", "common", "flipped", "flip rate", "kappa", "accuracy, points", "RPAG, points", "p (Holm)"):
+    measured = [_TITLES[name] for name in comparison.pairs[0].flips.differences]
+    for heading in ("run", "common", "flipped", "flip rate", "kappa", *measured, "p (Holm)"):
         table.add_column(heading, justify="right", no_wrap=True)
     for number, pair in enumerate(comparison.pairs, 1):
         table.add_row(
@@ -133,8 +164,7 @@ def print_comparison(comparison: Comparison) -> None:
             str(len(pair.flips.flipped)),
             _spread(pair.flips.rate, ".3f"),
             _spread(pair.kappa, ".2f"),
-            _spread(pair.flips.acc_difference, "+.1f"),
-            _spread(pair.flips.rpag_difference, "+.1f"),
+            *(_spread(each, "+.1f") for each in pair.flips.differences.values()),
             f"{pair.flips.test.value:.3g} ({pair.p_holm:.3g})",
         )
     console.print(table)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,17 +94,16 @@ class Flips:
     """Two runs on their common records, matched by item and cell.
 
     `common` counts records that both runs hold, `scored` those with two verdicts: the n of all estimates.
-    `acc_difference` and `rpag_difference` are second minus first, in points. `test` asks whether the runs differ
-    in correctness: the records of a question depend on each other, so it is McNemar's test with questions as pairs,
-    each on the side of the run that has more of its common records right.
+    `differences` are second minus first, in points: `acc`, and what else the protocol has (`rpag`). `test` asks
+    whether the runs differ in correctness: the records of a question depend on each other, so it is McNemar's test
+    with questions as pairs, each on the side of the run that has more of its common records right.
     """
 
     common: int
     scored: int
     flipped: tuple[Flip, ...]
     rate: Estimate
-    acc_difference: Estimate
-    rpag_difference: Estimate
+    differences: Mapping[str, Estimate]
     test: Estimate
     tests: tuple[CellTest, ...]
     transitions: tuple[Transition, ...]
@@ -157,20 +156,61 @@ def flips(
         scored=int(scored.sum()),
         flipped=tuple(Flip(items[i], cells[i], before[i], after[i]) for i in np.flatnonzero(changed)),
         rate=drawn.estimate(ratio(drawn["changed"], drawn["scored"]), scored.sum()),
-        acc_difference=drawn.estimate(
-            100.0 * ratio(gain["o"] + gain["s"], n["o"] + n["s"]),
-            n_counted,
-            span=(-100.0, 100.0),
-            unit="points",
-        ),
-        rpag_difference=drawn.estimate(
-            100.0 * (ratio(gain["o"], n["o"]) - ratio(gain["s"], n["s"])),
-            n_counted,
-            span=(-200.0, 200.0),
-            unit="points",
-        ),
+        differences={
+            "acc": drawn.estimate(
+                100.0 * ratio(gain["o"] + gain["s"], n["o"] + n["s"]),
+                n_counted,
+                span=(-100.0, 100.0),
+                unit="points",
+            ),
+            "rpag": drawn.estimate(
+                100.0 * (ratio(gain["o"], n["o"]) - ratio(gain["s"], n["s"])),
+                n_counted,
+                span=(-200.0, 200.0),
+                unit="points",
+            ),
+        },
         test=_by_question(items[counted], (one.right.astype(int) - two.right)[counted]),
         tests=tuple(CellTest(*each) for each in zip(CELLS, tests, adjusted, strict=True)),
+        transitions=tuple(Transition(*pair, n=pairs[pair]) for pair in sorted(pairs)),
+    )
+
+
+def item_flips(first: pd.DataFrame, second: pd.DataFrame, level: float, resamples: int, seed: int) -> Flips:
+    """The same for protocols with one judgment an item. Columns: `item_id`, `cell`, `group` (the question), `verdict`
+    (None without one) and `right` (1 or 0 against people, NaN where nobody said).
+
+    Items of one question are resampled together; McNemar's test takes questions as pairs as well.
+    """
+    columns = ["item_id", "cell", "group", "verdict", "right"]
+    both = first[columns].merge(second[columns], on=["item_id", "cell"], suffixes=("_a", "_b"))
+    both = both.sort_values(["item_id", "cell"], ignore_index=True)
+    before, after = (np.asarray(both[f"verdict_{side}"].fillna(UNSCORED), dtype=object) for side in "ab")
+    scored = np.asarray((before != UNSCORED) & (after != UNSCORED), dtype=bool)
+    changed = np.asarray(scored & (before != after), dtype=bool)
+    one, two = (both[f"right_{side}"].to_numpy(dtype=float) for side in "ab")
+    counted = scored & ~np.isnan(one) & ~np.isnan(two)
+    gain = np.where(counted, two - one, 0.0)
+    groups, items, cells = values(both, "group_a"), values(both, "item_id"), values(both, "cell")
+    measured = {"scored": scored, "changed": changed, "n": counted, "gain": gain}
+    drawn = resample(groups[scored], {k: np.asarray(v)[scored] for k, v in measured.items()}, level, resamples, seed)
+    pairs = Counter(zip(before, after, strict=True))
+    return Flips(
+        common=len(both),
+        scored=int(scored.sum()),
+        flipped=tuple(Flip(items[i], cells[i], before[i], after[i]) for i in np.flatnonzero(changed)),
+        rate=drawn.estimate(ratio(drawn["changed"], drawn["scored"]), scored.sum()),
+        differences={
+            "acc": drawn.estimate(
+                100.0 * ratio(drawn["gain"], drawn["n"]),
+                float(counted.sum()),
+                span=(-100.0, 100.0),
+                unit="points",
+                why="no common judgment that people judged too",
+            )
+        },
+        test=_by_question(groups[counted], -gain[counted].astype(int)),
+        tests=(),
         transitions=tuple(Transition(*pair, n=pairs[pair]) for pair in sorted(pairs)),
     )
 

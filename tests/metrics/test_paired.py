@@ -88,7 +88,7 @@ def test_flips_of_a_run_with_itself():
     assert (got.common, got.scored, got.flipped) == (80, 80, ())
     assert got.rate.value == 0.0
     assert 0.0 < got.rate.hi < 0.2
-    assert got.acc_difference.value == got.rpag_difference.value == 0.0
+    assert got.differences["acc"].value == got.differences["rpag"].value == 0.0
     assert all(test.mcnemar.value == test.p_holm == 1.0 for test in got.tests)
     assert (got.test.value, got.test.n) == (1.0, 20)
 
@@ -96,9 +96,9 @@ def test_flips_of_a_run_with_itself():
 def test_flips_from_memory_to_reference():
     got = compare(fake("believes_memory", 10), fake("follows_reference", 10))
     assert got.rate.value == 0.5
-    assert got.acc_difference.value == 50.0
-    assert got.rpag_difference.value == -100.0
-    assert got.rpag_difference.lo < -100.0 < got.rpag_difference.hi
+    assert got.differences["acc"].value == 50.0
+    assert got.differences["rpag"].value == -100.0
+    assert got.differences["rpag"].lo < -100.0 < got.differences["rpag"].hi
     assert got.flipped[0] == Flip("q00000", "so", A, B)
     assert len(got.flipped) == 20
     assert got.transitions == (
@@ -126,7 +126,7 @@ def test_runs_without_a_common_record():
     got = compare(fake("always_a", 2), frame([row("elsewhere", cell, A) for cell in CELLS]))
     assert (got.common, got.flipped, got.transitions) == (0, (), ())
     assert math.isnan(got.rate.value)
-    assert math.isnan(got.rpag_difference.value)
+    assert math.isnan(got.differences["rpag"].value)
 
 
 def test_flips_do_not_depend_on_row_order():
@@ -147,6 +147,6 @@ def test_excluded_not_attempted_leaves_accuracy_but_not_the_flip_rate():
     b = follow(lambda i, cell: C if i < 4 and cell == "ss" else RULES["follows_reference"][cell], 8)
     counted, dropped = compare(a, b), compare(a, b, NotAttempted.excluded)
     assert counted.rate.value == dropped.rate.value == 4 / 32
-    assert counted.acc_difference.value == -12.5
-    assert dropped.acc_difference.value == 0.0
-    assert (counted.acc_difference.n, dropped.acc_difference.n) == (32, 28)
+    assert counted.differences["acc"].value == -12.5
+    assert dropped.differences["acc"].value == 0.0
+    assert (counted.differences["acc"].n, dropped.differences["acc"].n) == (32, 28)
