@@ -23,6 +23,7 @@ from judgelab.settings import (
     ServerConfig,
     SwappedConfig,
     TransformersConfig,
+    VerdictForm,
     VllmConfig,
 )
 
@@ -57,8 +58,11 @@ def resolve_form(protocol: ProtocolConfig) -> ProtocolConfig:
 
     from judgelab.protocols import swapped
 
-    if isinstance(protocol, SwappedConfig):
-        return replace(protocol, verdict_form=swapped.resolve_form(protocol))
+    match protocol:
+        case SwappedConfig():
+            return replace(protocol, verdict_form=swapped.resolve_form(protocol))
+        case SageConfig() | NuggetsConfig() if protocol.verdict_form is VerdictForm.auto:
+            return replace(protocol, verdict_form=VerdictForm.rationale_then_label)  # their judges reason first
     return protocol
 
 
@@ -116,7 +120,7 @@ def build_procedure(config: Config, dataset: Dataset[Any], pages_folder: Path, e
                 from judgelab.search.build import build_search
 
                 search = build_search(config.search, config.search.corpus or dataset.corpus, evidence)
-            return Procedure(Sage(settings, dataset, seed, search, thinking, prefix), search)
+            return Procedure(Sage(settings, dataset, search, thinking, prefix), search)
     raise UsageError(f"protocol {settings.name!r} is unknown{config_.nearest(settings.name, config_.PROTOCOLS)}")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
 from judgelab.report.difference import differences
-from judgelab.settings import AnalysisConfig
+from judgelab.settings import AnalysisConfig, SageConfig
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
@@ -85,6 +85,15 @@ def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
             from judgelab.frames.swapped import frame
 
             return frame(records)
+        case "sage":
+            from judgelab.frames.sage import judgments, trials
+            from judgelab.metrics.sage_figures import with_truth
+            from judgelab.scoring import protocol_of
+
+            settings = protocol_of(run, {})
+            assert isinstance(settings, SageConfig)
+            rows, _ = with_truth(trials(records), settings.truth)
+            return judgments(rows, rows["truth"])
     raise UsageError(f"runs of protocol {protocol!r} cannot be compared by this version of judgelab")
 
 

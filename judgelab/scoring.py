@@ -17,7 +17,7 @@ from judgelab import config as cfg
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import write_atomic
 from judgelab.records import Record, content_hash
-from judgelab.settings import AnalysisConfig, ProtocolConfig, analysis_defaults
+from judgelab.settings import AnalysisConfig, ProtocolConfig, SageConfig, analysis_defaults
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
@@ -113,6 +113,13 @@ def _figures(
 
             table = frame(records)
             return table, swapped_figures(table, analysis, seed)
+        case "sage":
+            from judgelab.frames.sage import trials
+            from judgelab.metrics.sage_figures import sage_figures
+
+            assert isinstance(protocol, SageConfig)
+            table = trials(records)
+            return table, sage_figures(table, protocol, analysis, seed)
     raise JudgelabError(f"runs of protocol {protocol.name!r} cannot be scored by this version of judgelab")
 
 

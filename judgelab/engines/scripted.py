@@ -62,7 +62,8 @@ class ScriptedEngine:
                 probabilities = self._probabilities(choice, text)
             case Schema(json_schema):
                 schema = json.loads(json_schema)
-                document = _document(schema, schema, "A" if positive else "B")
+                statements = request.facts.statements if request.facts else ()
+                document = _document(schema, schema, "A" if positive else "B", statements)
                 text = json.dumps(document, ensure_ascii=False)
             case FreeText(stop):
                 text = TEXT
@@ -107,8 +108,8 @@ class ScriptedEngine:
         return {label: _SURE if label == chosen else rest for label in choice.labels}
 
 
-def _document(schema: Mapping[str, Any], root: Mapping[str, Any], label: str) -> Any:
-    """The smallest document of a schema; an enum that holds the labels gets `label`."""
+def _document(schema: Mapping[str, Any], root: Mapping[str, Any], label: str, statements: tuple[str, ...]) -> Any:
+    """A small document of a schema; an enum that holds the labels gets `label`, a text the first of `statements`."""
     match schema:
         case {"const": value}:
             return value
@@ -118,16 +119,18 @@ def _document(schema: Mapping[str, Any], root: Mapping[str, Any], label: str) ->
             target: Any = root
             for step in path.removeprefix("#/").split("/"):
                 target = target[step]
-            return _document(target, root, label)
+            return _document(target, root, label, statements)
         case {"anyOf": [first, *_]} | {"oneOf": [first, *_]}:
-            return _document(first, root, label)
+            return _document(first, root, label, statements)
         case {"type": "object"} | {"properties": _}:
             properties = schema.get("properties", {})
-            return {name: _document(properties.get(name, {}), root, label) for name in schema.get("required", ())}
+            names = schema.get("required", ())
+            return {name: _document(properties.get(name, {}), root, label, statements) for name in names}
         case {"type": "array"}:
-            return [_document(schema.get("items", {}), root, label)] * schema.get("minItems", 0)
+            return [_document(schema.get("items", {}), root, label, statements)] * schema.get("minItems", 0)
         case {"type": "string"}:
-            return "-" * schema.get("minLength", 0)
+            text = statements[0][: schema.get("maxLength")] if statements and schema.get("minLength") else ""
+            return text or "-" * schema.get("minLength", 0)
         case {"type": "integer" | "number"}:
             return schema.get("minimum", 0)
         case {"type": "boolean"}:

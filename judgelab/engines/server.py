@@ -29,8 +29,8 @@ from judgelab.settings import ServerConfig
 
 
 class ServerEngine:
-    """The servers at `settings.endpoints` or in `settings.registry`, which serve the weights of `judge` (their tokenizer
-    is read here).
+    """The servers at `settings.endpoints` or in `settings.registry`, which serve the weights of `judge`;
+    its tokenizer is read here.
 
     It belongs to the event loop of its first request.
     """

@@ -50,11 +50,17 @@ def calibrate(frame: pd.DataFrame, level: float, resamples: int, seed: int) -> C
     used = frame[frame["verdict"].notna() & frame["p_correct"].notna()]
     p = used["p_correct"].to_numpy(dtype=float)
     y = np.asarray(values(used, "truth") == "CORRECT", dtype=bool)
+    return calibration_of(p, y, values(used, "item_id"), level, resamples, seed)
+
+
+def calibration_of(
+    p: FloatArray, y: BoolArray, items: npt.NDArray[np.object_], level: float, resamples: int, seed: int
+) -> Calibration:
+    """Probabilities `p` of something against whether it was so; `items` are the clusters."""
     which = np.minimum((p * BINS).astype(int), BINS - 1)
     columns = {"n": np.ones(len(p)), "y": y.astype(float), "square": (p - y) ** 2}
     for k in range(BINS):
         columns[f"excess_{k}"] = np.where(which == k, p - y, 0.0)
-    items = values(used, "item_id")
     drawn = resample(items, columns, level, resamples, seed)
     n = drawn["n"]
     base = ratio(drawn["y"], n)

@@ -16,4 +16,8 @@ def presentation(protocol: str) -> Presentation:
             from judgelab.report.swapped import PRESENTATION as SWAPPED
 
             return SWAPPED
+        case "sage":
+            from judgelab.report.sage import PRESENTATION as SAGE
+
+            return SAGE
     raise JudgelabError(f"runs of protocol {protocol!r} cannot be shown by this version of judgelab")

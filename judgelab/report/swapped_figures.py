@@ -145,8 +145,8 @@ def verdict_mix(report: RunReport, figures: SwappedFigures) -> str | None:
     return draw(1.3 + 0.42 * len(cells), paint)
 
 
-def reliability(calibration: Calibration) -> str | None:
-    """Share of CORRECT truths against p(CORRECT), with the counts below; None without probabilities."""
+def reliability(calibration: Calibration, label: str = "CORRECT") -> str | None:
+    """Share of truths that are `label` against p(label), with the counts below; None without probabilities."""
     bins = calibration.bins
     if not bins:
         return None
@@ -158,10 +158,10 @@ def reliability(calibration: Calibration) -> str | None:
         x, y = [b.mean_p for b in bins], [b.correct.value for b in bins]
         arms = [[b.correct.value - b.correct.lo for b in bins], [b.correct.hi - b.correct.value for b in bins]]
         curve.errorbar(
-            x, y, yerr=arms, fmt="o", color=BLUE, capsize=3, markersize=5, label="share of CORRECT, with interval"
+            x, y, yerr=arms, fmt="o", color=BLUE, capsize=3, markersize=5, label=f"share of {label}, with interval"
         )
         curve.set_ylim(-0.03, 1.03)
-        curve.set_ylabel("share whose truth is CORRECT")
+        curve.set_ylabel(f"share whose truth is {label}")
         curve.legend(loc="upper left", frameon=False)
         curve.set_title("   ".join(f"{title} {whole_of(metrics[name])}" for name, title in _MEASURES[:2]))
         counts = [b.n for b in bins]
@@ -172,7 +172,7 @@ def reliability(calibration: Calibration) -> str | None:
         histogram.set_ylim(0, max(counts) * 1.35)
         histogram.set_xlim(-0.03, 1.03)
         histogram.set_ylabel("judgments")
-        histogram.set_xlabel(f"p(CORRECT) by the judge, ten bins (n={sum(counts):,}; ECE {whole_of(metrics['ece'])})")
+        histogram.set_xlabel(f"p({label}) by the judge, ten bins (n={sum(counts):,}; ECE {whole_of(metrics['ece'])})")
         figure.align_ylabels()
 
     return draw(5.2, paint)

@@ -1,0 +1,93 @@
+"""Records of the SAGE protocol as a table: one row an answer, with the verdict of every cell beside people's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from judgelab.metrics.short_answer import contains_gold, exact_match, token_f1
+from judgelab.records import Record
+from judgelab.subjects import Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CELLS = ("judged", "none", "reference")
+
+
+def trials(records: Iterable[Record]) -> pd.DataFrame:
+    """One row an item, by item id.
+
+    `verdict_CELL` (True, False, or None where there is none), `reason_CELL`, `p_CELL` = p(True), and calls, generated
+    tokens and seconds of each cell; `human`, `annotators`, `published`, `system`, `group`, `question`, `candidate`;
+    `em`, `f1` and `contains` against the gold answers (None without any); `searches`, `empty`, `repeated`, `saved`.
+    """
+    import pandas as pd
+
+    by_item: dict[str, dict[str, Record]] = defaultdict(dict)
+    for record in records:
+        by_item[record.item_id][record.cell] = record
+    rows = []
+    for item_id in sorted(by_item):
+        cells = by_item[item_id]
+        first = cells.get("judged") or next(iter(cells.values()))
+        subject = first.subject
+        assert isinstance(subject, Trial)
+        row: dict[str, object] = {
+            "item_id": item_id,
+            "group": subject.group,
+            "system": subject.system,
+            "question": subject.question,
+            "candidate": subject.candidate,
+            "human": subject.human,
+            "annotators": subject.annotators,
+            "published": dict(subject.published or {}),
+            "em": exact_match(subject.candidate, subject.answers) if subject.answers else None,
+            "f1": token_f1(subject.candidate, subject.answers) if subject.answers else None,
+            "contains": contains_gold(subject.candidate, subject.answers) if subject.answers else None,
+            "searches": sum(bool(step.engine) and step.engine != "gold paragraph" for step in subject.steps),
+            "empty": sum(step.status == "empty" for step in subject.steps),
+            "repeated": sum(step.repeated for step in subject.steps),
+            "saved": first.extra.get("saved", 0.0),
+        }
+        for cell in CELLS:
+            record_ = cells.get(cell)
+            row |= {
+                f"verdict_{cell}": None if record_ is None or record_.verdict is None else record_.verdict == "True",
+                f"reason_{cell}": record_.unscored.reason.value if record_ and record_.unscored else None,
+                f"asked_{cell}": record_ is not None,
+                f"p_{cell}": (record_.probabilities or {}).get("True") if record_ else None,
+                f"calls_{cell}": len(record_.calls) if record_ else 0,
+                f"tokens_{cell}": sum(c.prompt_tokens + c.generated_tokens for c in record_.calls) if record_ else 0,
+                f"cached_{cell}": sum(c.cached_tokens for c in record_.calls) if record_ else 0,
+                f"prompt_{cell}": sum(c.prompt_tokens for c in record_.calls) if record_ else 0,
+                f"seconds_{cell}": sum(c.seconds for c in record_.calls) if record_ else 0.0,
+            }
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    objects = ["human", "em", "contains", *(f"verdict_{c}" for c in CELLS), *(f"reason_{c}" for c in CELLS)]
+    for name in objects:
+        table[name] = table[name].astype(object).where(table[name].notna(), None)
+    for name in ("f1", *(f"p_{c}" for c in CELLS)):
+        table[name] = pd.to_numeric(table[name]).astype(float)
+    return table
+
+
+def judgments(table: pd.DataFrame, truth: Iterable[object]) -> pd.DataFrame:
+    """What a comparison of runs needs: `item_id`, `cell`, `group`, `verdict`, `right` against `truth` (row by row)."""
+    import pandas as pd
+
+    verdicts = table["verdict_judged"].tolist()
+    right = [
+        float(v == t) if v is not None and t is not None else float("nan") for v, t in zip(verdicts, truth, strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            "item_id": table["item_id"],
+            "cell": "judged",
+            "group": table["group"],
+            "verdict": [None if v is None else str(v) for v in verdicts],
+            "right": right,
+        }
+    )
