@@ -100,6 +100,20 @@ def sentences(text: str) -> int:
     return count
 
 
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, each on one line; the same ends as `sentences` counts, in any script."""
+    found = []
+    for line in text.splitlines():
+        start = 0
+        for end in _END.finditer(line):
+            rest = line[end.end() :]
+            if rest and _ends(line[: end.start()], end.group(), rest):
+                found.append(line[start : end.end()].strip())
+                start = end.end()
+        found.append(line[start:].strip())
+    return [each for each in found if each]
+
+
 def _ends(before: str, mark: str, rest: str) -> bool:
     """Whether `mark` between two stretches of one line ends a sentence."""
     start = rest.lstrip("\"'“‘([")

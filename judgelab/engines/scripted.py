@@ -15,12 +15,13 @@ from hashlib import sha256
 from typing import Any
 
 from judgelab.engines.base import Choice, Completion, Facts, FreeText, Identity, Request, Schema
+from judgelab.engines.overlap import holds
 from judgelab.errors import RequestError, UsageError
 from judgelab.records import canonical_json
 from judgelab.settings import ScriptedConfig
 from judgelab.text import normalise
 
-RULES = ("follows_reference", "believes_memory", "always_a", "always_b", "random")
+RULES = ("follows_reference", "believes_memory", "always_a", "always_b", "random", "word_overlap")
 TEXT = "Scripted text, written by a rule and not by a model."
 _SURE = 0.9  # probability given to the label that the rule picks
 
@@ -29,7 +30,8 @@ class ScriptedEngine:
     """Answers by `settings.rule`. The first label of a choice is the positive one, the second the negative.
 
     `follows_reference`: positive iff the candidate is the reference; `believes_memory`: iff it is what the judge
-    remembers; `always_a`, `always_b`; `random`: either with probability one half, by seed and request.
+    remembers; `always_a`, `always_b`; `random`: either with probability one half, by seed and request; `word_overlap`:
+    iff most content words of the statement (or reference) occur in the candidate.
     """
 
     def __init__(self, settings: ScriptedConfig, seed: int) -> None:
@@ -62,8 +64,7 @@ class ScriptedEngine:
                 probabilities = self._probabilities(choice, text)
             case Schema(json_schema):
                 schema = json.loads(json_schema)
-                statements = request.facts.statements if request.facts else ()
-                document = _document(schema, schema, "A" if positive else "B", statements)
+                document = self._document(schema, request, positive)
                 text = json.dumps(document, ensure_ascii=False)
             case FreeText(stop):
                 text = TEXT
@@ -88,6 +89,31 @@ class ScriptedEngine:
         """Says in every manifest that no model ran."""
         return {"engine": f"scripted rule {self._settings.rule}, not a model"}
 
+    def _document(self, schema: Mapping[str, Any], request: Request, positive: bool) -> Any:
+        """A list of labels has one a statement, a list of texts the statements; anything else is the smallest."""
+        facts = request.facts or Facts()
+        match schema:
+            case {"type": "array", "items": {"enum": [first, *_, last]}} if facts.statements:
+                return [first if self._holds(request, each, k) else last for k, each in enumerate(facts.statements)]
+            case {"type": "array", "items": {"type": "string"} as item} if facts.statements:
+                texts = dict.fromkeys(each[: item.get("maxLength")] for each in facts.statements)
+                return list(texts)[: schema.get("maxItems")]
+        return _document(schema, schema, "A" if positive else "B", facts.statements)
+
+    def _holds(self, request: Request, statement: str, number: int) -> bool:
+        """What the rule says of one statement about the candidate."""
+        facts = request.facts or Facts()
+        match self._settings.rule:
+            case "always_b":
+                return False
+            case "always_a":
+                return True
+            case "random":
+                text = canonical_json([self._seed, request.canonical(), number])
+                return sha256(text.encode()).digest()[0] % 2 == 0
+            case _:
+                return holds(facts.candidate, statement)
+
     def _positive(self, request: Request) -> bool:
         facts = request.facts or Facts()
         match self._settings.rule:
@@ -98,6 +124,8 @@ class ScriptedEngine:
             case "random":
                 text = canonical_json([self._seed, request.canonical()])
                 return sha256(text.encode()).digest()[0] % 2 == 0
+            case "word_overlap":
+                return holds(facts.candidate, facts.reference)
             case rule:
                 return rule == "always_a"
 

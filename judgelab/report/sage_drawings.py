@@ -44,9 +44,7 @@ def figures(report: RunReport, found: SageFigures) -> tuple[FigureView, ...]:
         figure(
             "accuracy_by_system",
             "Accuracy of the judge by system judged",
-            forest(accuracy, "accuracy of the judge on the system's answers", centre=None)
-            if len(accuracy) > 1
-            else None,
+            forest(accuracy, "accuracy of the judge on the system's answers", centre=None) if several else None,
             "Accuracy of the judge on the answers of each system; the numbers are in the table of systems",
             "all answers are of one system" if accuracy else "there is no answer",
         ),
