@@ -6,6 +6,7 @@ an empty list that looks like an answer.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -85,9 +86,14 @@ class Search(Protocol):
         ...
 
 
+def plain_query(query: str) -> str:
+    """The query as engines are asked and evidence is kept: NFC, on one line, without spaces around."""
+    return " ".join(unicodedata.normalize("NFC", query).split())
+
+
 def evidence_key(identity: Mapping[str, Any], request: SearchRequest) -> str:
     """The key of the evidence store: sha256 over identity and request, 32 hex digits."""
-    query = " ".join(request.query.split())
+    query = plain_query(request.query)
     return content_hash(
         {"identity": dict(identity), "query": query, "k": request.k, "hidden": list(request.hidden)}, 32
     )
