@@ -11,10 +11,11 @@ from functools import lru_cache
 SHARE = 0.6  # of the statement's content words, from which on a text is said to hold it
 _WORD = re.compile(r"(?:[^\W_]|[%$.])+")  # amounts keep their sign and decimal point
 _FUNCTION_WORDS = frozenset(
-    (
-        "a an the of to in on for and or is are was were be been by with as at from that this it its their his her "
-        "they he she which who whom has have had not but also can may will"
-    ).split()
+    {
+        *("a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "is", "are", "was", "were", "be", "been", "by"),
+        *("with", "as", "at", "from", "that", "this", "it", "its", "their", "his", "her", "they", "he", "she", "which"),
+        *("who", "whom", "has", "have", "had", "not", "but", "also", "can", "may", "will"),
+    }
 )
 _ENDINGS = ("ing", "ed", "es", "s")
 

@@ -87,7 +87,7 @@ def judgments(table: pd.DataFrame, truth: Iterable[object]) -> pd.DataFrame:
             "item_id": table["item_id"],
             "cell": "judged",
             "group": table["group"],
-            "verdict": [None if v is None else str(v) for v in verdicts],
+            "verdict": pd.Series([None if v is None else str(v) for v in verdicts], index=table.index, dtype=object),
             "right": right,
         }
     )

@@ -190,7 +190,7 @@ def _against_reference(rows: pd.DataFrame, sample: _Sample) -> dict[str, Estimat
 
 def _people(rows: pd.DataFrame, sample: _Sample) -> dict[str, Estimate]:
     """The first two people against each other, where single verdicts are known."""
-    pairs = rows[[len(each) >= 2 for each in rows["annotators"]]]
+    pairs = _where(rows, [len(each) >= 2 for each in rows["annotators"]])
     if not len(pairs):
         return {}
     first, second = ([each[k] for each in pairs["annotators"]] for k in (0, 1))
@@ -223,7 +223,7 @@ def _corrected(rows: pd.DataFrame, sample: _Sample) -> dict[str, Estimate]:
     """The share of right answers, the judge's errors taken off; people's own share beside it."""
     judged = rows[rows["verdict_judged"].notna()]
     labelled = judged[judged["human"].notna()]
-    said = labelled[[v is True for v in labelled["verdict_judged"]]]
+    said = _where(labelled, [v is True for v in labelled["verdict_judged"]])
     right, wrong = _count(labelled, "human", True), _count(labelled, "human", False)
     hits, alarms = _count(said, "human", True), _count(said, "human", False)
     out = {
@@ -285,7 +285,7 @@ def _systems(rows: pd.DataFrame, sample: _Sample) -> tuple[SystemRow, ...]:
         here, there = rows[rows["system"] == system], rows[rows["system"] != system]
         judged = here[here["verdict_judged"].notna()]
         others = there[there["verdict_judged"].notna() & there["human"].notna()]
-        right, wrong = (others[[v is side for v in others["human"]]] for side in (True, False))
+        right, wrong = (_where(others, [v is side for v in others["human"]]) for side in (True, False))
         people = here[here["human"].notna()]
         said = _count(judged, "verdict_judged", True)
         out.append(
@@ -343,6 +343,10 @@ def _costs(rows: pd.DataFrame, sample: _Sample) -> tuple[CostRow, ...]:
             )
             out.append(CostRow(cell, len(asked), means["calls"], means["tokens"], share, means["seconds"]))
     return tuple(out)
+
+
+def _where(rows: pd.DataFrame, chosen: Sequence[bool]) -> pd.DataFrame:
+    return rows[np.asarray(chosen, dtype=bool)]
 
 
 def _count(rows: pd.DataFrame, column: str, value: bool) -> int:

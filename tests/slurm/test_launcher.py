@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Cluster, until
+from cluster import Cluster, until
 
 from judgelab.status import statuses
 from judgelab.store import find_runs

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cluster, until
+from cluster import Cluster, until
 
 from judgelab.status import Status, statuses
 from judgelab.store import RunDirectory, find_runs
