@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,7 +30,7 @@ def build_search(settings: SearchConfig, corpus_paths: Sequence[str], store_fold
     """
     check(settings)
     if settings.engine == "recorded":
-        source = _source(settings, store_folder)
+        source = _source(settings, corpus_paths, store_folder)
         return RecordedSearch(None, EvidenceStore(store_folder, source.engine), SearchMode.replay, source.identity)
     engine = _engine(settings, corpus_paths)
     if settings.read_pages:
@@ -115,10 +116,14 @@ def _server(url: str | None) -> str:
     return url
 
 
-def _source(settings: SearchConfig, folder: Path) -> Source:
+def _source(settings: SearchConfig, corpus_paths: Sequence[str], folder: Path) -> Source:
     found = sources(folder)
     if settings.recorded is not None:
         found = tuple(each for each in found if settings.recorded in (each.name, each.engine))
+    if len(found) > 1 and corpus_paths and all(each.engine == "bm25" for each in found):
+        # Every data set brings texts of its own: the evidence meant is that of these.
+        own = _engine(replace(settings, engine="bm25"), corpus_paths).identity
+        found = tuple(each for each in found if each.identity == own) or found
     if len(found) == 1:
         return found[0]
     if found:
