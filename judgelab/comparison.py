@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
 from judgelab.report.difference import differences
-from judgelab.settings import AnalysisConfig, SageConfig
+from judgelab.settings import AnalysisConfig, NuggetsConfig, SageConfig
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
@@ -85,6 +85,14 @@ def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
             from judgelab.frames.swapped import frame
 
             return frame(records)
+        case "nuggets":
+            from judgelab.frames.nuggets import battles
+            from judgelab.metrics.arena import predictions
+            from judgelab.scoring import protocol_of
+
+            own = protocol_of(run, {})
+            assert isinstance(own, NuggetsConfig)
+            return predictions(battles(records), own, int(run.manifest["science"]["seed"]))
         case "sage":
             from judgelab.frames.sage import judgments, trials
             from judgelab.metrics.sage_figures import with_truth

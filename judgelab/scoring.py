@@ -17,7 +17,7 @@ from judgelab import config as cfg
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import write_atomic
 from judgelab.records import Record, content_hash
-from judgelab.settings import AnalysisConfig, ProtocolConfig, SageConfig, analysis_defaults
+from judgelab.settings import AnalysisConfig, NuggetsConfig, ProtocolConfig, SageConfig, analysis_defaults
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
@@ -113,6 +113,13 @@ def _figures(
 
             table = frame(records)
             return table, swapped_figures(table, analysis, seed)
+        case "nuggets":
+            from judgelab.frames.nuggets import battles, labels
+            from judgelab.metrics.arena import nugget_figures
+
+            assert isinstance(protocol, NuggetsConfig)
+            table = battles(records)
+            return table, nugget_figures(table, labels(records), protocol, analysis, seed)
         case "sage":
             from judgelab.frames.sage import trials
             from judgelab.metrics.sage_figures import sage_figures

@@ -36,24 +36,53 @@ def agreement(
     drawn = resample(list(items), columns, level, resamples, seed)
     table = np.stack([[drawn[f"{a} {b}"] for b in range(size)] for a in range(size)])
     n: FloatArray = table.sum(axis=(0, 1))
-    rows, cols, hits = table.sum(axis=1), table.sum(axis=0), np.einsum("aan->an", table)
-    observed = ratio(hits.sum(axis=0), n)
-    expected = ratio((rows * cols).sum(axis=0), n * n)
-    f1 = ratio(2.0 * hits, rows + cols)
-    used = (rows + cols > 0).sum(axis=0).astype(float)
+    rows = table.sum(axis=1)
+    found = measures(table)
     modal = rows[int(np.argmax(rows[:, 0]))]
     return {
-        "accuracy": drawn.estimate(observed, len(one)),
+        "accuracy": drawn.estimate(found["accuracy"], len(one)),
         "kappa": drawn.estimate(
-            ratio(observed - expected, 1.0 - expected),
+            found["kappa"],
             len(one),
             span=(-1.0, 1.0),
             unit="kappa",
             why="both columns hold one label throughout" if len(one) else "no scored records",
         ),
-        "macro_f1": drawn.estimate(ratio(np.nan_to_num(f1).sum(axis=0), used), len(one)),
+        "macro_f1": drawn.estimate(found["macro_f1"], len(one)),
         "majority": drawn.estimate(ratio(modal, n), len(one)),
     }
+
+
+def measures(table: FloatArray) -> dict[str, FloatArray]:
+    """Agreement of two raters from counts `table[a, b, ...]` of first label a and second label b, elementwise over the
+    other axes: `accuracy`, `kappa` (Cohen 1960), `kappa_linear` and `kappa_quadratic` (Cohen 1968; labels in their
+    order, distance |a - b| or its square), `ac1` (Gwet 2008) and `macro_f1`.
+
+    Kappa is NaN where both raters use one and the same label throughout, all are where there is nothing rated. A label
+    that neither rater uses is left out of macro-F1, and counts among the labels of AC1.
+    """
+    size = len(table)
+    n: FloatArray = table.sum(axis=(0, 1))
+    rows, cols = table.sum(axis=1), table.sum(axis=0)
+    hits = np.stack([table[k, k] for k in range(size)])
+    observed = ratio(hits.sum(axis=0), n)
+    expected = ratio((rows * cols).sum(axis=0), n * n)
+    mean = ratio(rows + cols, np.broadcast_to(2.0 * n, rows.shape))
+    chance = (mean * (1.0 - mean)).sum(axis=0) / max(size - 1, 1)
+    f1 = ratio(2.0 * hits, rows + cols)
+    used = (rows + cols > 0).sum(axis=0).astype(float)
+    distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(float)
+    out = {
+        "accuracy": observed,
+        "kappa": ratio(observed - expected, 1.0 - expected),
+        "ac1": ratio(observed - chance, 1.0 - chance),
+        "macro_f1": ratio(np.nan_to_num(f1).sum(axis=0), used),
+    }
+    for name, weights in (("kappa_linear", distance), ("kappa_quadratic", distance**2)):
+        apart = np.tensordot(weights, table, axes=([0, 1], [0, 1]))
+        by_chance = ratio(np.einsum("ab,a...,b...->...", weights, rows, cols), n)
+        out[name] = 1.0 - ratio(apart, by_chance)
+    return out
 
 
 def _codes(column: Sequence[str], labels: Sequence[str]) -> npt.NDArray[np.int_]:

@@ -39,7 +39,8 @@ async def create(
 ) -> Nuggets:
     """Nuggets for a question from documents, `settings.window` at a time. `facts` are what a scripted engine lists.
 
-    Raises EngineError alone; `failure` is the last window's where no window gave anything.
+    A window that does not fit the judge's context is taken in two halves, down to single documents. Raises EngineError
+    alone; `failure` is the last window's where no window gave anything.
     """
     made = Nuggets()
     append = settings.creator is Creator.append
@@ -49,8 +50,12 @@ async def create(
         "maxItems": settings.max_nuggets,
         "minItems": 0 if append else 1,
     }
-    for start in range(0, len(documents), settings.window):
-        window = documents[start : start + settings.window]
+    waiting = [
+        (start, min(start + settings.window, len(documents))) for start in range(0, len(documents), settings.window)
+    ]
+    while waiting:
+        start, end = waiting.pop(0)
+        window = documents[start:end]
         messages = prompts.create(question, window, made.texts, settings.max_nuggets, append=append)
         document = await ask_document(
             asker,
@@ -60,10 +65,14 @@ async def create(
             settings.creator_tokens,
             "create",
             _strings,
-            Facts(statements=tuple(facts[start : start + settings.window])),
+            Facts(statements=tuple(facts[start:end])),
             settings.tries,
         )
         made.calls += document.calls
+        if document.failure is not None and document.failure.reason is Reason.TOO_LONG and end - start > 1:
+            middle = (start + end) // 2
+            waiting[:0] = [(start, middle), (middle, end)]
+            continue
         if document.failure is not None:
             made.failure = document.failure
             told = f"{document.failure.reason} after {document.tries} tries: {document.failure.detail}"

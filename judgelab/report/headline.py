@@ -64,7 +64,7 @@ def headline(summary: Mapping[str, Any], layout: Layout) -> tuple[HeadlineRow, .
     """The protocol's first figures, each with what the trivial judges get."""
     rows = []
     for name, title in layout.headline.items():
-        if name not in summary["metrics"]:
+        if not _shown(summary, layout, name):
             continue
         beside = []
         for judge in layout.baselines:
@@ -90,8 +90,13 @@ def quality(summary: Mapping[str, Any], layout: Layout) -> tuple[QualityRow, ...
     return tuple(
         QualityRow(name, title, from_json(metrics[name]), _filled(layout.trivial.get(name, NONE), known))
         for name, title in layout.quality.items()
-        if name in metrics
+        if _shown(summary, layout, name)
     )
+
+
+def _shown(summary: Mapping[str, Any], layout: Layout, name: str) -> bool:
+    found = summary["metrics"].get(name)
+    return found is not None and not (layout.hide_empty and found["n"] == 0)
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:

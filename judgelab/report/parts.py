@@ -127,6 +127,7 @@ class Layout:
     quality: Mapping[str, str]
     trivial: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)  # what a baseline shows where it has no such figure
+    hide_empty: bool = False  # leave out figures of which the run has no case at all
 
 
 @dataclass(frozen=True)

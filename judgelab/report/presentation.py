@@ -16,6 +16,10 @@ def presentation(protocol: str) -> Presentation:
             from judgelab.report.swapped import PRESENTATION as SWAPPED
 
             return SWAPPED
+        case "nuggets":
+            from judgelab.report.nuggets import PRESENTATION as NUGGETS
+
+            return NUGGETS
         case "sage":
             from judgelab.report.sage import PRESENTATION as SAGE
 
