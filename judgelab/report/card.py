@@ -5,7 +5,8 @@ Invariant: it names everything that another lab needs to run the same test, and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -71,6 +72,7 @@ def card(report: RunReport) -> JudgeCard:
         ("code", _code(manifest.get("git"))),
         ("platform", manifest.get("platform")),
         ("Slurm job", manifest.get("slurm_job")),
+        *_evidence(launches),
         ("launches", ", ".join(f"{launch['ended']} after {seconds(launch['seconds'])}" for launch in launches)),
     ]
     shown: dict[str, str] = {}
@@ -83,6 +85,22 @@ def card(report: RunReport) -> JudgeCard:
         costs.append(_cost("all", sum(totals.values(), Tally())))
     wall = seconds(sum(launch["seconds"] for launch in launches))
     return JudgeCard(tuple(Fact(*each) for each in shown.items()), tuple(costs), wall)
+
+
+def _evidence(launches: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What was searched over all launches, and how old the evidence is."""
+    told = [launch["search"] for launch in launches if launch.get("search")]
+    if not told:
+        return []
+    failed: Counter[str] = Counter()
+    for each in told:
+        failed.update(each.get("failed", {}))
+    counts = {name: sum(each.get(name, 0) for each in told) for name in ("made", "replayed", "empty")}
+    parts = [f"{counts['made']:,} made", f"{counts['replayed']:,} replayed", f"{counts['empty']:,} empty"]
+    parts += [f"{n:,} {status}" for status, n in sorted(failed.items())]
+    dates = [each[name] for each in told for name in ("oldest", "newest") if each.get(name)]
+    span = f"{min(dates)} to {max(dates)}" if dates else NONE
+    return [("searches", f"{', '.join(parts)} ({told[-1].get('engine', NONE)})"), ("evidence from", span)]
 
 
 def _cost(purpose: str, tally: Tally) -> Cost:

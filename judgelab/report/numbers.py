@@ -26,7 +26,8 @@ def number(value: float, unit: str) -> str:
         case "p":
             return "<0.001" if value < 0.001 else f"{value:.3f}"
         case "count":
-            return f"{value:,.0f}"
+            # A mean of counts keeps its decimals where they matter.
+            return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.2f}"
         case _:
             return f"{value:.3f}"
 
