@@ -89,9 +89,9 @@ class Watch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         state = "complete" if error is None else "drained" if isinstance(error, Drained) else "failed"
-        told = "" if error is None or state == "drained" else f"{type(error).__name__}: {error}"
-        if isinstance(error, JudgelabError):
-            told = str(error)
+        told = ""
+        if state == "failed":
+            told = str(error) if isinstance(error, JudgelabError) else f"{type(error).__name__}: {error}"
         self._status = replace(self._status, state=state, error=" ".join(told.split())[:500])
         self._write()
 

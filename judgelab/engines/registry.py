@@ -119,7 +119,7 @@ def _living(folder: Path, stem: str) -> Iterable[dict[str, object]]:
     for path in sorted(folder.glob(f"{stem}-*.json")):
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            if time.time() - float(values["beat"]) <= SILENCE:
+            if abs(time.time() - float(values["beat"])) <= SILENCE:
                 yield values
         except (OSError, ValueError, KeyError, TypeError):
             continue  # being replaced or removed, or not ours

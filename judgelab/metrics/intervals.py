@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[np.intp]
 
 NO_RECORDS = "no scored records"
+_KEPT = 120_000_000  # numbers of drawn weights kept in memory: 240 MB, enough for 12,000 questions
 _MANY, _ALIKE = 500, 4  # clusters, and clusters a kind, from which on kinds are drawn instead of clusters
 _CHUNK = 100_000  # drawn indices held at once: what fits the processor's cache is several times faster
 
@@ -144,6 +146,27 @@ def resample(
 
 def draws(count: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     """How often each of `count` clusters is drawn in each resample, in chunks of shape (some, count)."""
+    if count * resamples <= _KEPT:
+        weights = _weights(count, resamples, seed)
+        size = max(1, _CHUNK * 10 // count)
+        for start in range(0, resamples, size):
+            yield weights[start : start + size].astype(float)
+        return
+    yield from _draw(count, resamples, seed)
+
+
+@lru_cache(maxsize=2)
+def _weights(count: int, resamples: int, seed: int) -> npt.NDArray[np.uint16]:
+    """All draws at once, kept because the many figures of one run are drawn alike."""
+    out = np.empty((resamples, count), dtype=np.uint16)
+    row = 0
+    for weights in _draw(count, resamples, seed):
+        out[row : row + len(weights)] = weights
+        row += len(weights)
+    return out
+
+
+def _draw(count: int, resamples: int, seed: int) -> Iterator[FloatArray]:
     rng = np.random.default_rng(seed)
     size = max(1, min(resamples, _CHUNK // count))
     for start in range(0, resamples, size):
