@@ -86,13 +86,15 @@ def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
 
             return frame(records)
         case "nuggets":
-            from judgelab.frames.nuggets import battles
+            from judgelab.frames.nuggets import battles, labels
+            from judgelab.frames.nuggets import judgments as predicted
             from judgelab.metrics.arena import predictions
             from judgelab.scoring import protocol_of
 
             own = protocol_of(run, {})
             assert isinstance(own, NuggetsConfig)
-            return predictions(battles(records), own, int(run.manifest["science"]["seed"]))
+            table = battles(records)
+            return predicted(table, labels(records), predictions(table, own, int(run.manifest["science"]["seed"])))
         case "sage":
             from judgelab.frames.sage import judgments, trials
             from judgelab.metrics.sage_figures import with_truth

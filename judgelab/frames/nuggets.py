@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from judgelab.metrics.nugget_scores import FAILED, scores
@@ -116,6 +116,34 @@ def labels(records: Iterable[Record]) -> pd.DataFrame:
         table[name] = table[name].astype(object).where(table[name].notna(), None)
     table["overlap"] = pd.to_numeric(table["overlap"]).astype(float)
     return table
+
+
+def judgments(battles: pd.DataFrame, labels: pd.DataFrame, predicted: Sequence[str | None]) -> pd.DataFrame:
+    """What a comparison of runs needs: `item_id`, `cell`, `group`, `verdict`, `right` against people (NaN where they
+    said nothing).
+
+    One row a battle and cell (`nuggets`, with the outcome `predicted` by them, `ab`, `ba`), a vote that both are bad
+    being a tie; and one a label beside people's, its cell naming answer and nugget. A failed label is no verdict.
+    """
+    import pandas as pd
+
+    rows: list[dict[str, object]] = []
+    for battle, outcome in zip(battles.to_dict("records"), predicted, strict=True):
+        truth = {"tie (bothbad)": "tie"}.get(battle["vote"], battle["vote"])
+        verdicts = {"nuggets": outcome, "ab": battle["verdict_ab"], "ba": battle["verdict_ba"]}
+        rows += [_judgment(battle, cell, verdicts[cell], truth) for cell in verdicts if battle[f"asked_{cell}"]]
+    for label in labels[labels["human_label"].notna()].to_dict("records"):
+        verdict = None if label["label"] == FAILED else label["label"]
+        rows.append(_judgment(label, f"{label['answer']}:{label['index']}", verdict, label["human_label"]))
+    table = pd.DataFrame(rows, columns=["item_id", "cell", "group", "verdict", "right"])
+    table["verdict"] = table["verdict"].astype(object).where(table["verdict"].notna(), None)
+    table["right"] = pd.to_numeric(table["right"]).astype(float)
+    return table
+
+
+def _judgment(row: Mapping[Hashable, object], cell: str, verdict: str | None, truth: str | None) -> dict[str, object]:
+    right = math.nan if verdict is None or truth is None else float(verdict == truth)
+    return {"item_id": row["item_id"], "cell": cell, "group": row["group"], "verdict": verdict, "right": right}
 
 
 def _battle(item_id: str, cells: Mapping[str, Record]) -> dict[str, object] | None:

@@ -56,13 +56,18 @@ _NOT_ASKED = "the pairwise judge was not asked (knob: protocol.pairwise)"
 
 @dataclass(frozen=True)
 class NuggetFigures:
-    """The result of a run under one analysis. `matrix` is at held-out thresholds, `matrix_in_sample` at the one that
-    all battles chose, `matrix_pairwise` of the pairwise judge in both orders; `folds` is empty where the threshold was
-    given. `odds` are the calibrated predictor's, `meta` what people's labels of nuggets say."""
+    """The result of a run under one analysis.
+
+    `predicted` is the outcome by nuggets of each row of the table of battles, None without. `matrix` is at held-out
+    thresholds, `matrix_in_sample` at the one that all battles chose, `matrix_pairwise` of the pairwise judge in both
+    orders. `folds` is empty where the threshold was given. `odds` are the calibrated predictor's, `meta` what people's
+    labels of nuggets say.
+    """
 
     metrics: Mapping[str, Estimate]
     baselines: Mapping[str, Mapping[str, Estimate]]
     coverage: Coverage
+    predicted: tuple[str | None, ...]
     matrix: Matrix
     matrix_in_sample: Matrix
     matrix_pairwise: Matrix
@@ -106,8 +111,9 @@ def nugget_figures(
     """
     _check(settings)
     sampling = Sampling.of(analysis, seed)
-    table, given, swept = _predict(battles, settings, sampling)
     bothbad = settings.bothbad
+    table, given = _predict(battles, settings, seed)
+    swept = sweep(table.groups, table.d, table.votes, settings.criterion, bothbad, sampling)
     best = decide(table.d, swept.chosen.value)
     pairs = duels(battles["verdict_ab"].tolist(), battles["verdict_ba"].tolist())
     odds = three_way(table.groups, table.d, table.votes, table.folds, bothbad, sampling)
@@ -165,6 +171,7 @@ def nugget_figures(
         metrics=metrics,
         baselines=baselines,
         coverage=coverage_of(battles, labels),
+        predicted=_named(table.predicted),
         matrix=counted.matrix("nuggets"),
         matrix_in_sample=counted.matrix("in_sample"),
         matrix_pairwise=matrix_pairwise,
@@ -181,53 +188,28 @@ def nugget_figures(
     )
 
 
-def predictions(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> pd.DataFrame:
-    """What a comparison of runs needs: `item_id`, `cell`, `group`, `verdict` and `right`.
-
-    The verdict is each battle's prediction at the threshold that other questions chose, or the given one; right is 1 or
-    0 against the vote, NaN where it does not count."""
-    import pandas as pd
-
+def predictions(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> tuple[str | None, ...]:
+    """The outcome that the nuggets predict for each battle, at held-out thresholds or the given one; None without."""
     _check(settings)
-    groups, votes = values(battles, "group"), vote_codes(battles["vote"].tolist())
-    d = _difference(battles, settings.score)
-    if settings.tie_threshold is None:
-        folds = fold_of(groups, settings.folds, seed)
-        thresholds = held_out(groups, d, votes, folds, settings.criterion, settings.bothbad).thresholds
-    else:
-        thresholds = np.full(len(d), float(settings.tie_threshold))
-    predicted = decide(d, thresholds)
-    classes = np.where(votes == 3, NONE if settings.bothbad is BothBad.dropped else 1, votes)
-    right = np.where((classes == NONE) | (predicted == NONE), np.nan, (predicted == classes).astype(float))
-    if settings.bothbad is BothBad.separate:
-        right = np.where(votes == 3, 0.0, right)
-    named = [None if code == NONE else PREDICTED[code] for code in predicted]
-    return pd.DataFrame(
-        {
-            "item_id": battles["item_id"],
-            "cell": "battle",
-            "group": battles["group"],
-            "verdict": pd.Series(named, index=battles.index, dtype=object),
-            "right": right,
-        }
-    )
+    return _named(_predict(battles, settings, seed)[0].predicted)
 
 
-def _predict(
-    battles: pd.DataFrame, settings: NuggetsConfig, sampling: Sampling
-) -> tuple[_Battles, tuple[Fold, ...], Sweep]:
+def _predict(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> tuple[_Battles, tuple[Fold, ...]]:
     groups = values(battles, "group")
     votes = vote_codes(battles["vote"].tolist())
     d = _difference(battles, settings.score)
-    folds = fold_of(groups, settings.folds, sampling.seed)
+    folds = fold_of(groups, settings.folds, seed)
     made: tuple[Fold, ...] = ()
     if settings.tie_threshold is None:
         held = held_out(groups, d, votes, folds, settings.criterion, settings.bothbad)
         thresholds, made = held.thresholds, held.folds
     else:
         thresholds = np.full(len(d), float(settings.tie_threshold))
-    swept = sweep(groups, d, votes, settings.criterion, settings.bothbad, sampling)
-    return _Battles(battles, groups, votes, d, folds, thresholds, decide(d, thresholds)), made, swept
+    return _Battles(battles, groups, votes, d, folds, thresholds, decide(d, thresholds)), made
+
+
+def _named(predicted: IntArray) -> tuple[str | None, ...]:
+    return tuple(None if code == NONE else PREDICTED[code] for code in predicted)
 
 
 def _difference(battles: pd.DataFrame, score: Score, rule: str = "") -> FloatArray:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from judgelab.metrics.estimate import Estimate
-from judgelab.metrics.intervals import FloatArray, IndexArray, Resampled, draws, ratio, undefined
+from judgelab.metrics.intervals import FloatArray, Resampled, ratio, undefined
+from judgelab.metrics.places import clusters_of, place_counts
 from judgelab.metrics.votes import NONE, IntArray, Sampling
 
 BINS: FloatArray = np.linspace(-1.025, 1.025, 41)  # the published histogram
@@ -22,7 +22,7 @@ BANDWIDTH = 0.5  # published as a factor on Scott's rule
 _POINTS: FloatArray = np.linspace(-1.025, 1.025, 165)
 _GROUPS = ("a", "tie", "b")  # places in VOTES
 _PAIRS = (("ab", 0, 2), ("a_tie", 0, 1), ("b_tie", 2, 1))
-_CELLS = 2_000_000  # numbers held at once
+_CELLS = 500_000  # numbers held at once
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,12 @@ def distances(
             for pair, *_ in _PAIRS
             for name, unit in ((f"ks_{pair}", "fraction"), (f"ks_p_{pair}", "p"), (f"delta_{pair}", "kappa"))
         }
-    ids, cluster = np.unique(np.asarray(groups, dtype=str), return_inverse=True)
-    order = np.lexsort((cluster, votes, d))
-    d, votes, cluster = d[order], votes[order], cluster[order]
-    ends = np.flatnonzero(np.append(d[1:] != d[:-1], True))
-    drawn = Resampled({}, len(ids), sampling.level, sampling.resamples, sampling.seed)
+    levels, rank = np.unique(d, return_inverse=True)
+    drawn = Resampled({}, clusters_of(groups), sampling.level, sampling.resamples, sampling.seed)
     found: dict[str, list[FloatArray]] = {f"{what}_{pair}": [] for pair, *_ in _PAIRS for what in ("ks", "delta")}
-    for weights in chain([np.ones((1, len(ids)))], draws(len(ids), sampling.resamples, sampling.seed)):
-        each = np.ascontiguousarray(weights.T)[cluster]
-        below = [_cumulative(each * (votes == k)[:, None], ends) for k in range(len(_GROUPS))]
+    place, places = votes * len(levels) + rank, len(_GROUPS) * len(levels)
+    for counts in place_counts(groups, place, places, sampling.resamples, sampling.seed):
+        below = [_cumulative(part) for part in np.split(counts, len(_GROUPS))]
         for pair, i, j in _PAIRS:
             found[f"ks_{pair}"].append(np.abs(below[i] - below[j]).max(axis=0))
             found[f"delta_{pair}"].append(_delta(below[i], below[j]))
@@ -94,10 +91,10 @@ def distances(
     return out
 
 
-def _cumulative(weights: FloatArray, ends: IndexArray) -> FloatArray:
-    """Distribution functions (NaN without weight) at the ends of runs, of each column of weights of sorted battles."""
-    summed = np.cumsum(weights, axis=0)
-    return ratio(summed[ends], np.broadcast_to(summed[-1], (len(ends), weights.shape[1])))
+def _cumulative(counts: FloatArray) -> FloatArray:
+    """The distribution function of each column of counts by level; NaN where a column is empty."""
+    summed = np.cumsum(counts, axis=0)
+    return ratio(summed, np.broadcast_to(summed[-1], summed.shape))
 
 
 def _delta(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -109,17 +106,23 @@ def _delta(first: FloatArray, second: FloatArray) -> FloatArray:
 
 def _permuted(d: FloatArray, votes: IntArray, i: int, j: int, sampling: Sampling) -> Estimate:
     here = (votes == i) | (votes == j)
-    d, first = d[here], votes[here] == i
+    order = np.argsort(d[here], kind="stable")
+    d, first = d[here][order], (votes[here] == i)[order].astype(np.int8)
     ends = np.flatnonzero(np.append(d[1:] != d[:-1], True))
-    step = np.where(first, 1.0 / first.sum(), -1.0 / (~first).sum())
-    found = float(np.abs(np.cumsum(step)[ends]).max())
+    n_first, n_second = int(first.sum()), int(len(first) - first.sum())
+
+    def distance(rows: npt.NDArray[np.int8]) -> FloatArray:
+        below = np.cumsum(rows, axis=1, dtype=np.int32)[:, ends]
+        apart = below * (1.0 / n_first + 1.0 / n_second) - (ends + 1.0) / n_second
+        return np.asarray(np.abs(apart).max(axis=1), dtype=float)
+
+    found = float(distance(first[None])[0])
     rng = np.random.default_rng(sampling.seed)
     size = max(1, _CELLS // len(d))
     as_far = 0
     for start in range(0, sampling.resamples, size):
-        rows = np.tile(step, (min(size, sampling.resamples - start), 1))
-        again = np.abs(np.cumsum(rng.permuted(rows, axis=1), axis=1)[:, ends]).max(axis=1)
-        as_far += int((again >= found - 1e-12).sum())
+        rows = np.tile(first, (min(size, sampling.resamples - start), 1))
+        as_far += int((distance(rng.permuted(rows, axis=1)) >= found - 1e-12).sum())
     p = (1 + as_far) / (1 + sampling.resamples)
     method = f"{sampling.resamples} permutations of the votes of {len(d)} battles, seed {sampling.seed}"
     return Estimate(p, float("nan"), float("nan"), len(d), method, "p")

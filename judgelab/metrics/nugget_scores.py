@@ -7,7 +7,7 @@ empty it does not exist.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from judgelab.settings import Score
@@ -31,7 +31,7 @@ def scores(importance: Sequence[str], labels: Sequence[str], failed_counts: bool
     kept = [(i, label) for i, label in zip(importance, labels, strict=True) if failed_counts or label != FAILED]
     out: dict[Score, float] = {}
     for strict, worth in ((False, LENIENT), (True, STRICT)):
-        weights = {
+        weights: dict[Score, Callable[[str], float]] = {
             Score.all_strict if strict else Score.all: lambda _: 1.0,
             Score.vital_strict if strict else Score.vital: lambda i: float(i == "vital"),
             Score.weighted_strict if strict else Score.weighted: lambda i: WEIGHT.get(i, 0.0),

@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from judgelab.metrics.estimate import Estimate
-from judgelab.metrics.intervals import FloatArray, Resampled, draws, ratio
+from judgelab.metrics.intervals import FloatArray, Resampled, ratio
+from judgelab.metrics.places import clusters_of, place_counts
 from judgelab.metrics.votes import NONE, IntArray, Matrix, Sampling, estimates, vote_figures
 from judgelab.settings.nuggets import BothBad, Criterion
 
@@ -142,26 +143,15 @@ def sweep(
 def resampled_sweep(
     groups: npt.NDArray[np.object_], d: FloatArray, votes: IntArray, sampling: Sampling
 ) -> tuple[Resampled, FloatArray]:
-    """Tables of every threshold in the sample and in the resamples, shape (4, 3, 31, 1 + resamples).
-
-    Counts are whole numbers, so their sums are exact in any order.
-    """
-    from scipy.sparse import csr_array
-
+    """Tables of every threshold in the sample and in the resamples, shape (4, 3, 31, 1 + resamples)."""
     counts = swept(d, votes)
     shape = counts.shape[1:]
+    places = int(np.prod(shape))
     used = counts.any(axis=(1, 2, 3))  # questions without a counted battle would thin the resamples
-    ids, cluster = np.unique(np.asarray(groups[used], dtype=str), return_inverse=True)
-    drawn = Resampled({}, len(ids), sampling.level, sampling.resamples, sampling.seed)
-    whole = counts.sum(axis=0)
-    if not len(ids):
-        return drawn, tables(whole[..., None])
-    # A battle is in one place of many: summing by place costs a pass over the battles, whatever the number of places.
-    place = counts[used].reshape(int(used.sum()), whole.size).argmax(axis=1)
-    by_place = csr_array((np.ones(len(place)), (place, cluster)), shape=(whole.size, len(ids)))
-    chunks = draws(len(ids), sampling.resamples, sampling.seed)
-    totals = [whole.reshape(-1, 1), *(by_place @ np.ascontiguousarray(weights.T) for weights in chunks)]
-    return drawn, tables(np.concatenate(totals, axis=1).reshape(*shape, -1))
+    groups, place = groups[used], counts[used].reshape(int(used.sum()), places).argmax(axis=1)
+    drawn = Resampled({}, clusters_of(groups), sampling.level, sampling.resamples, sampling.seed)
+    totals = np.concatenate([*place_counts(groups, place, places, sampling.resamples, sampling.seed)], axis=1)
+    return drawn, tables(totals.reshape(*shape, -1))
 
 
 def fold_of(groups: npt.NDArray[np.object_], folds: int, seed: int) -> IntArray:

@@ -65,7 +65,7 @@ def by_language(
     sizes = Counter(told)
     pooled = [each if each == UNKNOWN or sizes[each] >= FEWEST * len(told) else OTHERS for each in told]
     left = Counter(pooled)
-    names = sorted(left, key=lambda name: (name in (OTHERS, UNKNOWN), -left[name], name))
+    names = sorted(left, key=lambda name: (name == UNKNOWN, name == OTHERS, -left[name], name))
     return _rows(names, lambda name: [each == name for each in pooled], groups, votes, predicted, bothbad, sampling)
 
 
