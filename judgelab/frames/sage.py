@@ -1,4 +1,7 @@
-"""Records of the SAGE protocol as a table: one row an answer, with the verdict of every cell beside people's."""
+"""Records of the SAGE protocol as a table: one row an answer, with the verdict of every cell beside people's.
+
+Invariant: a row holds what was recorded; a verdict that is missing is None, whatever the reason, and never False.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELLS = ("judged", "none", "reference")
+_ITEM = (
+    *("item_id", "group", "system", "question", "candidate", "words", "human", "annotators", "published"),
+    *("em", "f1", "contains", "steps", "searches", "empty", "repeated", "stopped", "saved"),
+)
+_CELL = ("verdict", "reason", "asked", "p", "calls", "tokens", "cached", "prompt", "seconds")
+COLUMNS = (*_ITEM, *(f"{name}_{cell}" for cell in CELLS for name in _CELL))
 
 
 def trials(records: Iterable[Record]) -> pd.DataFrame:
     """One row an item, by item id.
 
-    `verdict_CELL` (True, False, or None where there is none), `reason_CELL`, `p_CELL` = p(True), and calls, generated
-    tokens and seconds of each cell; `human`, `annotators`, `published`, `system`, `group`, `question`, `candidate`;
-    `em`, `f1` and `contains` against the gold answers (None without any); `searches`, `empty`, `repeated`, `saved`.
+    Of each cell: `verdict_CELL` (True, False, or None where there is none), `reason_CELL`, `asked_CELL`, `p_CELL` =
+    p(True), and of its calls the number, `tokens_CELL` (prompt and generated), `prompt_CELL` and `cached_CELL` (prompt
+    tokens, and those of them from the cache) and `seconds_CELL`. Of the item: `group`, `system`, `question`,
+    `candidate` and its length in `words`, `human`, `annotators`, `published`; `em`, `f1` and `contains` against the
+    gold answers (without any None, for F1 NaN). Of the judge's evidence: `steps`, `searches` that an engine answered,
+    those `empty` or `repeated`, whether the loop `stopped` early and the iterations `saved`.
     """
     import pandas as pd
 
@@ -40,15 +52,18 @@ def trials(records: Iterable[Record]) -> pd.DataFrame:
             "system": subject.system,
             "question": subject.question,
             "candidate": subject.candidate,
+            "words": len(subject.candidate.split()),
             "human": subject.human,
             "annotators": subject.annotators,
             "published": dict(subject.published or {}),
             "em": exact_match(subject.candidate, subject.answers) if subject.answers else None,
             "f1": token_f1(subject.candidate, subject.answers) if subject.answers else None,
             "contains": contains_gold(subject.candidate, subject.answers) if subject.answers else None,
+            "steps": len(subject.steps),
             "searches": sum(bool(step.engine) and step.engine != "gold paragraph" for step in subject.steps),
             "empty": sum(step.status == "empty" for step in subject.steps),
             "repeated": sum(step.repeated for step in subject.steps),
+            "stopped": subject.stopped_early,
             "saved": first.extra.get("saved", 0.0),
         }
         for cell in CELLS:
@@ -65,12 +80,14 @@ def trials(records: Iterable[Record]) -> pd.DataFrame:
                 f"seconds_{cell}": sum(c.seconds for c in record_.calls) if record_ else 0.0,
             }
         rows.append(row)
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
     objects = ["human", "em", "contains", *(f"verdict_{c}" for c in CELLS), *(f"reason_{c}" for c in CELLS)]
     for name in objects:
         table[name] = table[name].astype(object).where(table[name].notna(), None)
     for name in ("f1", *(f"p_{c}" for c in CELLS)):
         table[name] = pd.to_numeric(table[name]).astype(float)
+    for name in ("stopped", *(f"asked_{c}" for c in CELLS)):  # a table without rows would not know
+        table[name] = table[name].astype(bool)
     return table
 
 

@@ -17,10 +17,11 @@ from judgelab.metrics.intervals import FloatArray, Resampled, ratio, resample
 
 NAMES = ("accuracy", "kappa", "macro_f1", "ac1", "sensitivity", "specificity")
 UNITS = {"kappa": "kappa", "ac1": "kappa"}
+DIFFERENCE_UNITS = {**dict.fromkeys(NAMES, "points"), **UNITS, "macro_f1": "fraction"}
+NOTHING = "no item with truth and verdict"
 _SPANS = {"kappa": (-1.0, 1.0), "ac1": (-1.0, 1.0)}
 _WHY = {
     "kappa": "truth and verdicts are one and the same label throughout",
-    "ac1": "no item with truth and verdict",
     "sensitivity": "no answer is truly right",
     "specificity": "no answer is truly wrong",
 }
@@ -90,7 +91,7 @@ def binary_agreement(
     found = counts(drawn)
     out = {name: estimate(drawn, name, values, len(one), note) for name, values in found.figures().items()}
     n = found.tt + found.tf + found.ft + found.ff
-    out["base_rate"] = drawn.estimate(ratio(found.tt + found.tf, n), len(one), note=note)
+    out["base_rate"] = drawn.estimate(ratio(found.tt + found.tf, n), len(one), why=NOTHING, note=note)
     return out
 
 
@@ -104,26 +105,38 @@ def differences(
     seed: int,
     note: str = "",
 ) -> dict[str, Estimate]:
-    """`accuracy_difference` (in points), `kappa_difference` and `macro_f1_difference`: first minus second on the same
-    items, paired in every resample."""
+    """First minus second on the same items, paired in every resample: `NAME_difference` for each of `NAMES`; accuracy,
+    sensitivity and specificity in points."""
     t = np.asarray(truth, dtype=bool)
     a, b = (np.asarray(each, dtype=bool) for each in (first, second))
     drawn = resample(list(groups), {**columns(t, a, "a"), **columns(t, b, "b")}, level, resamples, seed)
     one, two = counts(drawn, "a").figures(), counts(drawn, "b").figures()
-    return {
-        "accuracy_difference": drawn.estimate(
-            100.0 * (one["accuracy"] - two["accuracy"]), len(t), span=(-100.0, 100.0), unit="points", note=note
-        ),
-        "kappa_difference": drawn.estimate(
-            one["kappa"] - two["kappa"], len(t), span=(-2.0, 2.0), unit="kappa", why=_WHY["kappa"], note=note
-        ),
-        "macro_f1_difference": drawn.estimate(one["macro_f1"] - two["macro_f1"], len(t), span=(-1.0, 1.0), note=note),
-    }
+    out = {}
+    for name in NAMES:
+        unit = DIFFERENCE_UNITS[name]
+        scale, span = (100.0, (-100.0, 100.0)) if unit == "points" else (1.0, (-2.0, 2.0))
+        out[f"{name}_difference"] = drawn.estimate(
+            scale * (one[name] - two[name]),
+            len(t),
+            span=(-1.0, 1.0) if unit == "fraction" else span,
+            unit=unit,
+            why=_why(name, len(t)),
+            note=note,
+        )
+    return out
 
 
 def estimate(drawn: Resampled, name: str, values: FloatArray, n: int, note: str = "") -> Estimate:
     """One of `NAMES` as an estimate."""
-    why = _WHY.get(name, "no item with truth and verdict") if n else "no item with truth and verdict"
     return drawn.estimate(
-        values, n, span=_SPANS.get(name, (0.0, 1.0)), unit=UNITS.get(name, "fraction"), why=why, note=note
+        values,
+        n,
+        span=_SPANS.get(name, (0.0, 1.0)),
+        unit=UNITS.get(name, "fraction"),
+        why=_why(name, n),
+        note=note,
     )
+
+
+def _why(name: str, n: int) -> str:
+    return _WHY.get(name, NOTHING) if n else NOTHING

@@ -22,14 +22,14 @@ def csv_files(found: SageFigures) -> Mapping[str, str]:
             ((row.name, *_flat(row.agreement[name] for name in NAMES)) for row in found.judges),
         ),
         "by_system.csv": as_csv(
-            ("system", "n", *_heads((*rates, *NAMES, "contains"))),
+            ("system", "n", *_heads((*rates, *NAMES, "contains", "em", "f1"))),
             (
                 (
                     row.system,
                     row.n,
                     *_flat(getattr(row, name) for name in rates),
                     *_flat(row.agreement[name] for name in NAMES),
-                    *_flat([row.contains]),
+                    *_flat([row.contains, row.em, row.f1]),
                 )
                 for row in found.by_system
             ),

@@ -58,6 +58,8 @@ def _systems(found: SageFigures) -> TableView:
         Column("accuracy of the judge", "estimate"),
         Column("kappa", "estimate"),
         Column("accuracy of Contains", "estimate"),
+        Column("accuracy of EM", "estimate"),
+        Column("accuracy of F1 of .5", "estimate"),
     ]
     rows = [
         Row(
@@ -69,6 +71,8 @@ def _systems(found: SageFigures) -> TableView:
                 row.agreement["accuracy"],
                 row.agreement["kappa"],
                 row.contains,
+                row.em,
+                row.f1,
             ),
             f"({row.n:,} answers)",
         )
