@@ -1,7 +1,8 @@
-"""A sweep as one table: `python experiments/tabulate.py RUN... [-o FILE.csv|FILE.md]`.
+"""A sweep as one table a protocol: `python experiments/tabulate.py RUN... [-o FILE.csv|FILE.md]`.
 
-One row a run, the p-values adjusted over the rows, published values beside them marked `paper`. Nothing is left out
-silently: incomplete runs say so, and combinations that the sweep lacks are named below the table.
+One row a run; for swapped runs the p-values adjusted over the rows, and published values beside them marked `paper`.
+Nothing is left out silently: incomplete runs say what their processes do or how they died, and combinations that a
+sweep lacks are named below the table. Runs of several protocols make several CSV files, FILE-PROTOCOL.csv.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from judgelab.errors import JudgelabError
 from judgelab.journal import write_atomic
@@ -22,9 +24,11 @@ from judgelab.metrics.estimate import Estimate
 from judgelab.metrics.paired import holm
 from judgelab.report.clean import printable
 from judgelab.report.headline import beside, warnings
-from judgelab.report.numbers import NONE, number, whole_of
+from judgelab.report.numbers import NONE, from_json, number, whole_of
+from judgelab.report.presentation import presentation
 from judgelab.report.swapped import HEADLINE
 from judgelab.scoring import Analysis, figures_of
+from judgelab.status import statuses
 from judgelab.store import RunDirectory, find_runs
 
 
@@ -196,6 +200,84 @@ def _line(cells: Sequence[str]) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Plain:
+    """The table of a protocol other than swapped: its main figures, and what its trivial judges get."""
+
+    head: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]
+    cells: tuple[tuple[object, ...], ...]
+
+
+def plain(runs: Sequence[RunDirectory], analysis: Analysis) -> Plain:
+    """One row a run with the figures that stand out in its report, and the same of every trivial judge."""
+    layout = presentation(runs[0].manifest["science"]["protocol"]["name"]).layout
+    shown = [*layout.main, *(name for name in layout.headline if name not in layout.main)][:6]
+    lines, cells = [], []
+    for run in runs:
+        science = run.manifest["science"]
+        what = [science["dataset"]["name"], science["judge"]["name"], science["engine"]["kind"]]
+        try:
+            summary: Mapping[str, Any] = figures_of(run, analysis).summary
+        except JudgelabError:
+            summary = {"metrics": {}, "baselines": {}, "setting": {}, "n_items": None}
+            state = ["no record yet"]
+        else:
+            state = [*(["complete"] if summary["complete"] else []), *warnings(summary)]
+        if "complete" not in state:
+            state += [each.line() for each in statuses(run.path)]
+        setting = ", ".join(f"{k} {v}" for k, v in summary["setting"].items())
+        found = {name: from_json(summary["metrics"][name]) for name in shown if name in summary["metrics"]}
+        trivial = [beside(summary, judge, layout.main) for judge in layout.baselines]
+        items = summary["n_items"]
+        lines.append(
+            (
+                *what,
+                setting,
+                NONE if items is None else str(items),
+                *(_shown(found.get(n)) for n in shown),
+                *trivial,
+                "; ".join(state),
+            )
+        )
+        cells.append(
+            (
+                *what,
+                setting,
+                items,
+                *(part for n in shown for part in _parts(found.get(n))),
+                *trivial,
+                "; ".join(state),
+            )
+        )
+    common = ("dataset", "judge", "engine", "setting", "items")
+    head = (*common, *(layout.headline[n] for n in shown), *layout.baselines.values(), "status")
+    names = (*common, *(f"{n}{part}" for n in shown for part in ("", "_lo", "_hi", "_n")), *layout.baselines, "status")
+    return Plain(head, tuple(lines), names, tuple(cells))
+
+
+def _parts(estimate: Estimate | None) -> tuple[object, ...]:
+    if estimate is None:
+        return (None,) * 4
+    values = (estimate.value, estimate.lo, estimate.hi)
+    return (*(None if math.isnan(each) else each for each in values), estimate.n)
+
+
+def plain_csv(table: Plain) -> str:
+    """The table as CSV, numbers in full."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(table.names)
+    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in table.cells)
+    return file.getvalue()
+
+
+def plain_markdown(table: Plain) -> str:
+    """The table as Markdown; trivial judges show the main figures, one after another."""
+    return "\n".join([_line(table.head), _line(["---"] * len(table.head)), *map(_line, table.lines)]) + "\n"
+
+
 def main(words: Sequence[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     parser = argparse.ArgumentParser(description="One table of a set of runs, beside the published values.")
@@ -205,15 +287,37 @@ def main(words: Sequence[str] | None = None) -> int:
     )
     arguments = parser.parse_args(words)
     try:
-        table = tabulate(find_runs(arguments.runs), Analysis())
-        if arguments.output is None:
-            print(as_markdown(table), end="")
-        else:
-            write_atomic(arguments.output, as_csv(table) if arguments.output.suffix == ".csv" else as_markdown(table))
+        by_protocol: dict[str, list[RunDirectory]] = {}
+        for run in find_runs(arguments.runs):
+            by_protocol.setdefault(run.manifest["science"]["protocol"]["name"], []).append(run)
+        texts = {name: _both(name, runs) for name, runs in sorted(by_protocol.items())}
+        _write(texts, arguments.output)
     except JudgelabError as error:
         print(f"tabulate: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _both(protocol: str, runs: Sequence[RunDirectory]) -> tuple[str, str]:
+    """A protocol's table as Markdown and as CSV."""
+    if protocol == "swapped":
+        table = tabulate(runs, Analysis())
+        return as_markdown(table), as_csv(table)
+    found = plain(runs, Analysis())
+    return plain_markdown(found), plain_csv(found)
+
+
+def _write(texts: Mapping[str, tuple[str, str]], output: Path | None) -> None:
+    if output is not None and output.suffix == ".csv":
+        for name, (_, text) in texts.items():
+            path = output if len(texts) == 1 else output.with_name(f"{output.stem}-{name}.csv")
+            write_atomic(path, text)
+        return
+    pages = [text if len(texts) == 1 else f"## {name}\n\n{text}" for name, (text, _) in texts.items()]
+    if output is None:
+        print("\n".join(pages), end="")
+    else:
+        write_atomic(output, "\n".join(pages))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The command line: `run score report compare reproduce serve models doctor cache search`.
+"""The command line: `run score report compare reproduce export serve models doctor cache search`.
 
 Invariant: what the user can mend is told in one line on standard error, with exit code 1 (failed), 2 (usage) or 85
 (stopped, to be launched again); `judgelab --help` loads nothing heavy.
@@ -114,6 +114,9 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("reproduce", _reproduce, "Run a stored config afresh and list every verdict that flips.")
     sub.add_argument("run", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the fresh run goes")
+    sub = command("export", _export, "Write a nuggets run in nuggetizer's own files.")
+    sub.add_argument("run", type=Path, metavar="RUN")
+    sub.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go")
     sub = command("serve", _serve, "Serve one judge for many runs: engine=server engine.registry=DIR finds it.")
     sub.add_argument(
         "overrides", nargs="*", metavar="KEY=VALUE", help="such as judge=qwen2.5-7b engine.args.NAME=VALUE"
@@ -283,6 +286,18 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     comparison = reproduce(RunDirectory.open(arguments.run), arguments.output)
     print_flips(comparison)
     return EXIT_FAILED if comparison.pairs[0].flips.flipped else EXIT_OK
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from judgelab.data.nuggetizer import export_nuggetizer
+    from judgelab.store import RunDirectory
+
+    run_ = RunDirectory.open(arguments.run)
+    if (name := run_.manifest["science"]["protocol"]["name"]) != "nuggets":
+        raise UsageError(f"{arguments.run} is a {name} run: only nuggets runs have nuggetizer's files")
+    made = export_nuggetizer(run_.records().values(), arguments.output)
+    print(f"{made.nuggets}\n{made.assignments}\n{arguments.output / 'metrics'}")
+    return EXIT_OK
 
 
 def _serve(arguments: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from judgelab.errors import UsageError
+from judgelab.report.clean import printable
 from judgelab.report.difference import differences
 from judgelab.settings import AnalysisConfig, NuggetsConfig, SageConfig
 from judgelab.store import RunDirectory
@@ -209,7 +210,7 @@ def print_flips(comparison: Comparison) -> None:
         if pair.flips.flipped:
             table = Table("item", "cell", "before", "after", box=None, pad_edge=False)
             for flip in pair.flips.flipped:
-                table.add_row(*(Text(str(each)) for each in (flip.item_id, flip.cell, flip.before, flip.after)))
+                table.add_row(*(Text(printable(str(e))) for e in (flip.item_id, flip.cell, flip.before, flip.after)))
             console.print(table)
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 import enum
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ PROTOCOLS: Mapping[str, type[ProtocolConfig]] = {
     "nuggets": NuggetsConfig,
     "sage": SageConfig,
 }
+MOST_RESAMPLES = 1_000_000
 GROUPS = ("protocol", "dataset", "judge", "engine", "search")
 
 
@@ -168,6 +170,16 @@ def load(path: Path) -> Config:
     return config
 
 
+def _numbers(settings: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
+    """Every floating number of a settings dataclass with its dotted key."""
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if isinstance(value, float):
+            yield f"{prefix}{f.name}", value
+        elif is_dataclass(value) and not isinstance(value, type):
+            yield from _numbers(value, f"{prefix}{f.name}.")
+
+
 def validate(config: Config) -> None:
     """Refuse values that no part could work with; UsageError names the key."""
 
@@ -176,11 +188,31 @@ def validate(config: Config) -> None:
             raise UsageError(f"{key}={value}: {what}")
 
     analysis = config.analysis
+    for group, key, table in (("protocol", "name", PROTOCOLS), ("engine", "kind", ENGINES)):
+        part = getattr(config, group)
+        given = getattr(part, key)
+        need(
+            table.get(given) is type(part),
+            f"{group}.{key}",
+            given,
+            f"is set by the group: choose {group}={given} instead",
+        )
+    for key, value in _numbers(config):
+        need(math.isfinite(value), key, value, "a finite number")
+    name = config.dataset.name
+    plain_name = bool(name) and name not in (".", "..") and not re.search(r"[/\\\x00-\x1f]", name)
+    need(plain_name, "dataset.name", repr(name), "a plain name: it names a folder of the run")
+    need(config.seed >= 0, "seed", config.seed, "0 or more")
     need(config.limit is None or config.limit > 0, "limit", config.limit, "a positive number, or null for all")
     need(config.in_flight > 0, "in_flight", config.in_flight, "at least one call at a time")
     need(0 <= config.max_unscored <= 1, "max_unscored", config.max_unscored, "a share from 0 to 1")
     need(0 < analysis.level < 1, "analysis.level", analysis.level, "a level between 0 and 1, such as 0.95")
-    need(analysis.resamples >= 100, "analysis.resamples", analysis.resamples, "at least 100 (10000 for papers)")
+    need(
+        100 <= analysis.resamples <= MOST_RESAMPLES,
+        "analysis.resamples",
+        analysis.resamples,
+        f"from 100 to {MOST_RESAMPLES} (10000 for papers)",
+    )
     need(analysis.min_type >= 1, "analysis.min_type", analysis.min_type, "at least 1")
     if config.shard is not None:
         parse_shard(config.shard)

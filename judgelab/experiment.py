@@ -81,6 +81,7 @@ async def run_async(
             "judge": cfg.plain(config.judge) if plan_.judge else None,
             "dropped": dict(plan_.dataset.dropped),
             "n_items": len(plan_.items),
+            "n_records": sum(len(plan_.protocol.record_ids(item)) for item in plan_.items),
         }
         run_.claim(plan_.science, cfg.dump(config), about)
         stored = run_.records()

@@ -71,12 +71,12 @@ def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
         "setting": _setting(science),
         "analysis": analysis.plain(protocol),
         "n_items": items,
-        "complete": items == int(manifest["n_items"]),
+        "complete": items == int(manifest["n_items"]) and len(records) == manifest.get("n_records", len(records)),
         "coverage": {
             "judged": sum(record.verdict is not None for record in records),
             "unscored": dict(sorted(unscored.items())),
         },
-        "warnings": _warnings(manifest, items),
+        "warnings": _warnings(manifest, items, len(records)),
         "metrics": {name: estimate_json(each) for name, each in figures.metrics.items()},
         "baselines": {
             judge: {name: estimate_json(each) for name, each in rows.items()}
@@ -200,7 +200,7 @@ def summary_path(run: RunDirectory, analysis: Analysis) -> Path:
     return run.path / "analysis" / content_hash(plain, 12) / "summary.json"
 
 
-def _warnings(manifest: Mapping[str, Any], items: int) -> list[str]:
+def _warnings(manifest: Mapping[str, Any], items: int, records: int) -> list[str]:
     """What a reader must know before believing a figure."""
     found = []
     science = manifest["science"]
@@ -211,6 +211,8 @@ def _warnings(manifest: Mapping[str, Any], items: int) -> list[str]:
     expected = manifest["n_items"]
     if items < expected:
         found.append(f"incomplete: {items} of {expected} items have records")
+    elif records < manifest.get("n_records", records):
+        found.append(f"incomplete: {records} of {manifest['n_records']} records are there; launch the run again")
     if len({launch["engine"].get("version") for launch in manifest["launches"] if launch["engine"]}) > 1:
         found.append("launches of this run used different engine versions (see manifest.json)")
     if (manifest.get("git") or {}).get("dirty"):

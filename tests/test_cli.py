@@ -14,11 +14,14 @@ import pytest
 FAST = ["engine=scripted", "limit=6", "analysis.resamples=200"]
 
 
+ROOT = Path(__file__).resolve().parent.parent
+
+
 def judgelab(
     folder: Path, *words: str, program: str = "-m judgelab", **environ: str
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, *program.split(), *words]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent), **environ}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environ}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
 
 
@@ -213,3 +216,59 @@ def test_compaction_keeps_every_call(tmp_path: Path) -> None:
     assert judgelab(tmp_path, "run", "engine=scripted", "limit=5", "analysis.resamples=200").returncode == 0
     launches = [json.loads(file.read_text()) for file in tmp_path.rglob("launches*") if file.stat().st_mtime >= before]
     assert launches[0]["tallies"]["grade"]["hits"] >= 12
+
+
+def test_every_protocol_runs_on_its_part_of_the_demo_set(tmp_path: Path) -> None:
+    done = judgelab(tmp_path, "run", "-m", "engine=scripted", "protocol=swapped,nuggets,sage", "limit=4")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("report: ") == 3
+    runs = [str(path.parent) for path in (tmp_path / "runs").rglob("manifest.json")]
+    table = judgelab(tmp_path, "runs", program=str(ROOT / "experiments" / "tabulate.py")).stdout
+    assert [line for line in table.splitlines() if line.startswith("## ")] == ["## nuggets", "## sage", "## swapped"]
+    assert table.count("complete; scripted engine") == 3
+    mixed = judgelab(tmp_path, "compare", *runs[:2])
+    assert mixed.returncode == 2
+    assert "only runs of one protocol judge the same things" in mixed.stderr
+    nuggets = next(path for path in runs if "/nuggets/" in path)
+    exported = judgelab(tmp_path, "export", nuggets, "-o", "out")
+    assert exported.returncode == 0, exported.stderr
+    assert (tmp_path / "out" / "assignments.jsonl").exists()
+    refused = judgelab(tmp_path, "export", next(path for path in runs if "/sage/" in path), "-o", "out")
+    assert (refused.returncode, "only nuggets runs" in refused.stderr) == (2, True)
+
+
+def test_a_data_set_of_another_kind_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": "q?", "answers": ["a"]}\n')
+    for protocol in ("nuggets", "sage"):
+        done = judgelab(
+            tmp_path, "run", "engine=scripted", f"protocol={protocol}", "dataset=plain", "dataset.path=q.jsonl"
+        )
+        assert done.returncode == 2
+        assert f"but protocol={protocol} judges" in done.stderr
+
+
+def test_evidence_is_replayed_exported_and_imported(tmp_path: Path) -> None:
+    common = ("run", "protocol=sage", "engine=scripted", "limit=3")
+    assert judgelab(tmp_path, *common).returncode == 0
+    replayed = judgelab(tmp_path, *common, "search=replay", "engine.rule=random")
+    assert replayed.returncode == 0, replayed.stderr
+    missing = judgelab(tmp_path, *common, "search=replay", "engine.rule=random", "limit=60")
+    assert missing.returncode == 1
+    assert "no recorded evidence of bm25 for the query" in missing.stderr
+    assert judgelab(tmp_path, "search", "export", "e.jsonl.gz").returncode == 0
+    other = judgelab(tmp_path, "search", "import", "e.jsonl.gz", "--into", "elsewhere/.cache/evidence")
+    assert other.returncode == 0, other.stderr
+    again = judgelab(tmp_path, *common, "search=replay", "runs_dir=elsewhere")
+    assert again.returncode == 0, again.stderr
+
+
+def test_thresholds_over_finished_calls_ask_nothing(tmp_path: Path) -> None:
+    common = ("engine=scripted", "engine.rule=word_overlap", "protocol=nuggets", "limit=6", "analysis.resamples=100")
+    assert judgelab(tmp_path, "run", *common).returncode == 0
+    (run,) = (tmp_path / "runs").glob("nuggets/*/*/*")
+    before = (run / "manifest.json").read_bytes()
+    points = ",".join(f"{k / 100:.2f}" for k in range(12))
+    swept = judgelab(tmp_path, "run", "-m", *common, f"protocol.tie_threshold={points}")
+    assert swept.returncode == 0, swept.stderr
+    assert (run / "manifest.json").read_bytes() == before, "a launch was made"
+    assert len(list((run / "analysis").iterdir())) == 13

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -171,3 +172,24 @@ def test_presets_take_changes_and_refuse_unknown_ones() -> None:
     with pytest.raises(UsageError, match="did you mean 'judge'"):
         cfg.preset("judg", "x")
     assert dataclasses.is_dataclass(cfg.preset("engine", "auto"))
+
+
+@pytest.mark.parametrize(
+    ("override", "key"),
+    [
+        ("engine.kind=vllm", "engine.kind=vllm"),
+        ("protocol.name=nuggets", "protocol.name=nuggets"),
+        ("protocol.name=foo", "protocol.name=foo"),
+        ("seed=-1", "seed=-1"),
+        ("analysis.resamples=1000000000000", "analysis.resamples"),
+        ("analysis.level=nan", "analysis.level"),
+        ("protocol.temperature=inf", "protocol.temperature"),
+        ("engine.latency=inf", "engine.latency"),
+        ("dataset.name=../../x", "dataset.name"),
+        ("dataset.name=''", "dataset.name"),
+    ],
+)
+def test_values_that_no_run_could_have_name_their_key(override: str, key: str) -> None:
+    config = composition.compose(["engine=scripted", override])
+    with pytest.raises(UsageError, match=re.escape(key)):
+        cfg.validate(config)

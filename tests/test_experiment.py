@@ -20,6 +20,7 @@ from judgelab.errors import JudgelabError, UsageError
 from judgelab.experiment import check_unscored
 from judgelab.items import QAItem
 from judgelab.planning import seeded_order
+from judgelab.scoring import Analysis, figures_of
 from judgelab.settings import NotAttempted
 from judgelab.store import RunDirectory
 
@@ -260,3 +261,15 @@ def test_run_works_inside_a_running_loop(tmp_path: Path) -> None:
 
     with pytest.raises(UsageError, match="no_such_rule"):
         asyncio.run(failing())
+
+
+def test_records_that_are_lost_make_a_run_incomplete(tmp_path: Path) -> None:
+    result = run(config(tmp_path, limit=3))
+    (journal,) = result.path.glob("records*")
+    journal.write_bytes(journal.read_bytes()[:-30])
+    summary = figures_of(RunDirectory(result.path), Analysis()).summary
+    assert not summary["complete"]
+    assert any(line.startswith("incomplete: 11 of 12 records") for line in summary["warnings"])
+    again = run(config(tmp_path, limit=3))
+    assert again.summary is not None
+    assert again.summary["complete"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,11 @@ def test_a_sweep_over_judges_and_protocols_is_one_table_and_is_not_submitted_twi
     assert len(runs) == 6
     assert all(json.loads((run.path / "summary.json").read_text())["complete"] for run in runs)
     assert {s.state for run in runs for s in statuses(run.path)} == {"complete"}
+    script = Path(__file__).resolve().parents[2] / "experiments" / "tabulate.py"
+    table = subprocess.run(
+        [sys.executable, script, "runs"], cwd=tmp_path, env=cluster.environ, capture_output=True, text=True, check=True
+    ).stdout
+    assert table.count("| complete; scripted engine") == 6
     again = cluster.judgelab(tmp_path, "run", "-m", *SLURM, *sweep).stderr
     assert again.count("done already in ") == 6
     assert "job " not in again
