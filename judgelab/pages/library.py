@@ -44,7 +44,7 @@ class Library:
         if self._settings.pool is ChunkPool.all:
             texts = await self._all()
         else:
-            texts = [text for text, _ in found if text is not None]
+            texts = list(dict.fromkeys(text for text, _ in found if text is not None))
         ranking, parts = await asyncio.to_thread(self._ranked, tuple(texts))
         question = " ".join(item.question.split())
         best = await asyncio.to_thread(ranking.best, question, self._settings.chunks)

@@ -69,6 +69,9 @@ class Embedded:
 
 class _Encoder:
     def __init__(self, model: str) -> None:
+        from judgelab.engines.compat import shield_companions
+
+        shield_companions()
         import torch
         from transformers import AutoModel, AutoTokenizer
 
