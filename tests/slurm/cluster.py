@@ -44,7 +44,7 @@ class Cluster:
         told = self.slurm("sbatch", *resources, *options, str(path), *words)
         return re.search(r"\d+", told)[0]  # type: ignore[index]
 
-    def wait(self, job: str, seconds: float = 240) -> None:
+    def wait(self, job: str, seconds: float = 400) -> None:
         """Until no task of a job is in the queue any more."""
         until(lambda: not self.jobs(job), seconds)
 

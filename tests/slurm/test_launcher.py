@@ -44,16 +44,16 @@ def test_a_sweep_over_judges_and_protocols_is_one_table_and_is_not_submitted_twi
 
 
 def test_a_warned_job_is_requeued_and_goes_on(cluster: Cluster, tmp_path: Path) -> None:
-    slow = ("engine=scripted", "engine.latency=0.3", "in_flight=2", "limit=30")
+    slow = ("engine=scripted", "engine.latency=0.6", "in_flight=2", "limit=30")
     submitter = cluster.start(tmp_path, "run", "-m", *SLURM, *slow, "seed=3")
 
     def judged() -> bool:
         return any((tmp_path / "runs").glob("swapped/*/*/*/records*"))
 
-    until(judged, 90)
+    until(judged, 180)
     job = cluster.slurm("squeue", "--noheader", "--array", "--format=%i").split()[0]
     cluster.slurm("scancel", "--signal=USR2", job)
-    assert submitter.wait(240) == 0, (tmp_path / "submit.log").read_text()[-2000:]
+    assert submitter.wait(400) == 0, (tmp_path / "submit.log").read_text()[-2000:]
     (run,) = find_runs([tmp_path / "runs"])
     (status,) = statuses(run.path)
     assert (status.state, status.restarts) == ("complete", 1)

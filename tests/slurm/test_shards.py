@@ -17,7 +17,7 @@ from judgelab.store import RunDirectory, find_runs
 
 pytestmark = pytest.mark.slurm
 SETTING = ("engine=scripted", "engine.rule=random", "in_flight=2", "dataset=plain", "dataset.path=questions.jsonl")
-SLOW = (*SETTING, "engine.latency=0.3")
+SLOW = (*SETTING, "engine.latency=0.6")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_killed_preempted_timed_out_and_requeued_shards_end_in_the_same_records(
     cluster: Cluster, folder: Path, whole: dict[str, Any]
 ) -> None:
     job = cluster.batch(folder, "array.sbatch", *SLOW, options=("--array=1-8", "--partition=low"))
-    until(lambda: len(working(folder)) == 8, 90)
+    until(lambda: {"1/8", "2/8", "3/8", "4/8"} <= working(folder).keys(), 180)
     os.kill(working(folder)["1/8"].pid, signal.SIGKILL)
     cluster.slurm("scontrol", "requeue", f"{job}_2")
     cluster.slurm("scontrol", "update", f"jobid={job}_3", "timelimit=1")
@@ -91,7 +91,7 @@ def test_killed_preempted_timed_out_and_requeued_shards_end_in_the_same_records(
 
 def test_the_controller_may_die_in_the_middle(cluster: Cluster, folder: Path, whole: dict[str, Any]) -> None:
     job = cluster.batch(folder, "array.sbatch", *SLOW, options=("--array=1-4", "--partition=cpu"))
-    until(lambda: len(working(folder)) == 4, 90)
+    until(lambda: len(working(folder)) == 4, 180)
     pid = int((Path(cluster.environ["SLURM_TESTBED_DIR"]) / "run" / "slurmctld.pid").read_text())
     os.kill(pid, signal.SIGKILL)
     subprocess.run([cluster.script, "start"], check=True, capture_output=True)
@@ -102,7 +102,7 @@ def test_the_controller_may_die_in_the_middle(cluster: Cluster, folder: Path, wh
 
 def test_score_shows_what_is_there_while_shards_work(cluster: Cluster, folder: Path) -> None:
     job = cluster.batch(folder, "array.sbatch", *SLOW, options=("--array=1-2", "--partition=cpu"))
-    until(lambda: any(only_run(folder).path.glob("records*")) if working(folder) else False, 90)
+    until(lambda: any(only_run(folder).path.glob("records*")) if working(folder) else False, 180)
     told = cluster.judgelab(folder, "score", str(only_run(folder).path)).stdout
     assert "incomplete" in told
     cluster.slurm("scancel", job)
