@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -49,7 +50,7 @@ def examine(start_engine: bool) -> bool:
 
 def checks(start_engine: bool) -> Iterator[Check]:
     """All checks in order, the slow one last."""
-    yield from map(_guarded, (_package, _torch, _companions, _vllm, _weights, _data, _disk, _slurm))
+    yield from map(_guarded, (_package, _torch, _companions, _vllm, _weights, _data, _disk, _search, _slurm))
     if start_engine:
         yield _guarded(_engine)
 
@@ -150,13 +151,35 @@ def _slurm() -> Check:
         ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL, check=False
     )
     if done.returncode:
-        return Check("slurm", None, f"sinfo says: {' '.join(done.stderr.split())[:200]}", "ask your site")
+        why = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+        return Check("slurm", None, f"its commands are here, but no controller answers ({why[0][:120]})")
     from importlib.util import find_spec
 
-    partitions = ", ".join(done.stdout.split())
-    if find_spec("hydra_plugins.hydra_submitit_launcher") is None:
-        return Check("slurm", None, f"partitions {partitions}; no launcher", "pip install 'judgelab[slurm]'")
-    return Check("slurm", True, f"partitions {partitions}; launcher installed")
+    says = f"partitions {', '.join(done.stdout.split())}; {_slurm_limits()}"
+    if find_spec("hydra_plugins") is None or find_spec("hydra_plugins.hydra_submitit_launcher") is None:
+        return Check("slurm", None, f"{says}; no launcher", "pip install 'judgelab[slurm]'")
+    return Check("slurm", True, f"{says}; launcher installed")
+
+
+def _slurm_limits() -> str:
+    """The largest array, and whether accounting works (without it a job that dies says nothing to its submitter)."""
+
+    def ask(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL, check=False)
+
+    found = re.search(r"MaxArraySize\s*=\s*(\d+)", ask("scontrol", "show", "config").stdout)
+    accounting = shutil.which("sacct") is not None and ask("sacct", "-n", "-X", "--starttime=now").returncode == 0
+    return f"arrays up to {int(found[1]) - 1 if found else '?'} jobs, accounting {'works' if accounting else 'is off'}"
+
+
+def _search() -> Check:
+    """Which engines of the web could be asked; whether they answer is not tried, for that would cost a request."""
+    from importlib.metadata import version
+
+    keys = ("SERPER_API_KEY", "BRAVE_API_KEY", "TAVILY_API_KEY")
+    given = [key for key in keys if os.environ.get(key)]
+    says = f"bm25 {version('bm25s')}, duckduckgo by ddgs {version('ddgs')}; keys set: {', '.join(given) or 'none'}"
+    return Check("search", True, says)
 
 
 def _engine() -> Check:
