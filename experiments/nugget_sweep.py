@@ -1,7 +1,8 @@
-"""How long the statistics of a threshold sweep take: python experiments/nugget_sweep.py
+"""How long a threshold sweep takes, its statistics and its points: python experiments/nugget_sweep.py
 
 Made-up battles of the size of Search Arena's; each line is the best and the median of several rounds, in seconds of
-this machine as it is, alone or shared.
+this machine as it is, alone or shared. A point is what each job of a multirun over finished calls does: data, records,
+all figures, their files. The first one computes what the others share.
 """
 
 from __future__ import annotations
@@ -29,6 +30,55 @@ def battles(n: int, seed: int) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.
     lean = 0.15 * (votes == 2) - 0.15 * (votes == 0)
     d = np.clip(np.round(rng.normal(lean, 0.2) * 2 * nuggets), -2 * nuggets, 2 * nuggets) / (2 * nuggets)
     return np.asarray([f"q{k:06d}" for k in range(n)], dtype=object), d, votes
+
+
+def points(n: int, resamples: int, seed: int, rounds: int) -> list[float]:
+    """Seconds of each point of a sweep over the finished calls of a scripted judge, the first one first."""
+    import asyncio
+    import json
+    import tempfile
+    from pathlib import Path
+
+    from judgelab import Config
+    from judgelab.config import preset
+    from judgelab.experiment import run_async
+    from judgelab.settings import AnalysisConfig, DatasetConfig, NuggetsConfig, ScriptedConfig
+
+    rng = np.random.default_rng(seed)
+    words = [f"word{k}" for k in range(200)]
+
+    def answer() -> str:
+        return " ".join(" ".join(rng.choice(words, 10)).capitalize() + "." for _ in range(rng.integers(2, 7)))
+
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "battles.jsonl"
+        with data.open("w", encoding="utf-8") as file:
+            for k in range(n):
+                a, b = rng.choice(12, 2, replace=False)
+                row = {
+                    "question": f"What is known of case {k}?",
+                    "response_a": answer(),
+                    "response_b": answer(),
+                    "winner": str(rng.choice(["model_a", "model_b", "tie", "tie (bothbad)"])),
+                    "model_a": f"system {a}",
+                    "model_b": f"system {b}",
+                }
+                file.write(json.dumps(row) + "\n")
+
+        def point(threshold: float | None) -> None:
+            config = Config(
+                protocol=NuggetsConfig(tie_threshold=threshold),
+                dataset=DatasetConfig(name="battles", format="battles", path=str(data)),
+                judge=preset("judge", "smollm2-135m"),
+                engine=ScriptedConfig(rule="word_overlap"),
+                analysis=AnalysisConfig(resamples=resamples),
+                runs_dir=folder,
+                seed=seed,
+            )
+            asyncio.run(run_async(config, page=False))
+
+        point(None)
+        return [each for k in range(rounds + 1) for each in measured(lambda k=k: point(k / 100), 1)]  # type: ignore[misc]
 
 
 def measured(work: Callable[[], object], rounds: int) -> list[float]:
@@ -72,7 +122,14 @@ def main(arguments: argparse.Namespace) -> None:
     print(f"{'what':52}  {'best s':>8}  {'median s':>8}")
     for name, each in work:
         seconds = measured(each, arguments.rounds)
-        print(f"{name:52}  {min(seconds):8.3f}  {statistics.median(seconds):8.3f}", flush=True)
+        _line(name, seconds)
+    first, *others = points(arguments.battles, arguments.resamples, arguments.seed, arguments.rounds)
+    _line("first point of a multirun over finished calls", [first])
+    _line("each further point", others)
+
+
+def _line(name: str, seconds: Sequence[float]) -> None:
+    print(f"{name:52}  {min(seconds):8.3f}  {statistics.median(seconds):8.3f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """A sweep as one table a protocol: `python experiments/tabulate.py RUN... [-o FILE.csv|FILE.md]`.
 
-One row a run; for swapped runs the p-values adjusted over the rows, and published values beside them marked `paper`.
+One row a run; for swapped runs the p-values adjusted over the rows, and published values beside them marked `paper`;
+for the others a further row for each analysis that was asked for, such as the points of a threshold sweep.
 Nothing is left out silently: incomplete runs say what their processes do or how they died, and combinations that a
 sweep lacks are named below the table. Runs of several protocols make several CSV files, FILE-PROTOCOL.csv.
 """
@@ -27,7 +28,7 @@ from judgelab.report.headline import beside, warnings
 from judgelab.report.numbers import NONE, from_json, number, whole_of
 from judgelab.report.presentation import presentation
 from judgelab.report.swapped import HEADLINE
-from judgelab.scoring import Analysis, figures_of
+from judgelab.scoring import Analysis, figures_of, other_summaries
 from judgelab.status import statuses
 from judgelab.store import RunDirectory, find_runs
 
@@ -211,20 +212,14 @@ class Plain:
 
 
 def plain(runs: Sequence[RunDirectory], analysis: Analysis) -> Plain:
-    """One row a run with the figures that stand out in its report, and the same of every trivial judge."""
+    """One row a run and analysis with the figures that stand out in its report, and the same of every trivial judge."""
     layout = presentation(runs[0].manifest["science"]["protocol"]["name"]).layout
     shown = [*layout.main, *(name for name in layout.headline if name not in layout.main)][:6]
     lines, cells = [], []
-    for run in runs:
+    for run, summary in itertools.chain.from_iterable(_summaries(run, analysis) for run in runs):
         science = run.manifest["science"]
         what = [science["dataset"]["name"], science["judge"]["name"], science["engine"]["kind"]]
-        try:
-            summary: Mapping[str, Any] = figures_of(run, analysis).summary
-        except JudgelabError:
-            summary = {"metrics": {}, "baselines": {}, "setting": {}, "n_items": None}
-            state = ["no record yet"]
-        else:
-            state = [*(["complete"] if summary["complete"] else []), *warnings(summary)]
+        state = [*(["complete"] if summary["complete"] else []), *summary["state"]]
         if "complete" not in state:
             state += [each.line() for each in statuses(run.path)]
         setting = ", ".join(f"{k} {v}" for k, v in summary["setting"].items())
@@ -255,6 +250,21 @@ def plain(runs: Sequence[RunDirectory], analysis: Analysis) -> Plain:
     head = (*common, *(layout.headline[n] for n in shown), *layout.baselines.values(), "status")
     names = (*common, *(f"{n}{part}" for n in shown for part in ("", "_lo", "_hi", "_n")), *layout.baselines, "status")
     return Plain(head, tuple(lines), names, tuple(cells))
+
+
+def _summaries(run: RunDirectory, analysis: Analysis) -> list[tuple[RunDirectory, dict[str, Any]]]:
+    """The summary under `analysis`, made now, and the stored ones of others, which may have seen fewer records; each
+    with its `state`."""
+    try:
+        now = figures_of(run, analysis).summary
+    except JudgelabError:
+        nothing: dict[str, Any] = {"metrics": {}, "baselines": {}, "setting": {}, "n_items": None, "complete": False}
+        return [(run, {**nothing, "state": ["no record yet"]})]
+    found = [(run, {**now, "state": list(warnings(now))})]
+    for each in other_summaries(run):
+        stale = ["stale: score the run again"] if each["coverage"] != now["coverage"] else []
+        found.append((run, {**each, "state": [*stale, *warnings(each)]}))
+    return found
 
 
 def _parts(estimate: Estimate | None) -> tuple[object, ...]:

@@ -18,6 +18,7 @@ from judgelab import config as cfg
 from judgelab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, JudgelabError, UsageError
 
 if TYPE_CHECKING:
+    from judgelab.experiment import Result
     from judgelab.scoring import Analysis
     from judgelab.settings import JudgeConfig
 
@@ -186,18 +187,30 @@ def run(words: Sequence[str]) -> int:
 def _run_one(composed: Any) -> None:
     import asyncio
 
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
     from judgelab.experiment import check_unscored, run_async
 
     config = composition.from_hydra(composed)
-    result = asyncio.run(run_async(config, signals=True, fetch=_fetch_embedded))
+    sweep = HydraConfig.get().mode is RunMode.MULTIRUN
+    result = asyncio.run(run_async(config, signals=True, fetch=_fetch_embedded, page=not sweep))
     if result.summary is None:
         _say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
         return
     from judgelab.report.tables import print_summary
 
     print_summary(result.summary)
-    print(f"\nreport: {result.path / 'report.html'}")
+    print(f"\n{_where(result)}")
     check_unscored(result, config.max_unscored)
+
+
+def _where(result: Result) -> str:
+    """Where the figures of a run stand: its page, or for a point of a sweep the summary and how to get a page."""
+    folder = result.figures or result.path
+    if (folder / "report.html").exists():
+        return f"report: {folder / 'report.html'}"
+    return f"figures: {folder / 'summary.json'} (page: judgelab score {result.path} --set KEY=VALUE)"
 
 
 def _fetch_embedded(judge: JudgeConfig) -> None:

@@ -33,11 +33,13 @@ from judgelab.store import Launch, now
 
 @dataclass(frozen=True)
 class Result:
-    """A run after this launch. `summary` (the content of summary.json) is None until every record is there."""
+    """A run after this launch. `summary` (the content of summary.json) is None until every record is there; `figures`
+    is the folder that it stands in."""
 
     path: Path
     summary: Mapping[str, Any] | None
     missing: int
+    figures: Path | None = None
 
 
 def run(config: Config) -> Result:
@@ -71,8 +73,10 @@ async def run_async(
     signals: bool = False,
     fetch: Callable[[JudgeConfig], None] | None = None,
     evidence: Path | None = None,
+    page: bool = True,
 ) -> Result:
-    """As `run`, inside the caller's event loop. With `signals`, SIGINT, SIGTERM and SIGUSR1 drain the run."""
+    """As `run`, inside the caller's event loop. With `signals`, SIGINT, SIGTERM and SIGUSR1 drain the run. Without
+    `page`, an analysis other than the default one gets its numbers alone (see `scoring.score`)."""
     plan_ = await asyncio.to_thread(plan, config, fetch, evidence)
     config, run_ = plan_.config, plan_.run
     with run_.lock(config.shard):
@@ -81,7 +85,7 @@ async def run_async(
             "judge": cfg.plain(config.judge) if plan_.judge else None,
             "dropped": dict(plan_.dataset.dropped),
             "n_items": len(plan_.items),
-            "n_records": sum(len(plan_.protocol.record_ids(item)) for item in plan_.items),
+            "n_records": sum(map(len, plan_.record_ids)),
         }
         run_.claim(plan_.science, cfg.dump(config), about)
         stored = run_.records()
@@ -89,11 +93,15 @@ async def run_async(
         with Watch(run_.path, config.shard) if todo else nullcontext() as watch:
             if watch:
                 await _work(plan_, todo, stored, signals, watch)
-            if missing := plan_.missing(run_.records()):
+                stored = run_.records()
+            if missing := plan_.missing(stored):
                 return Result(run_.path, None, missing)
-            from judgelab.scoring import Analysis, score
+            from judgelab.scoring import Analysis, is_default, score, summary_path
 
-            return Result(run_.path, score(run_, Analysis(config.analysis, analysis_of(config.protocol))), 0)
+            analysis = Analysis(config.analysis, analysis_of(config.protocol))
+            summary = score(run_, analysis, page)
+            figures = run_.path if is_default(run_, analysis) else summary_path(run_, analysis).parent
+            return Result(run_.path, summary, 0, figures)
 
 
 async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record], signals: bool, watch: Watch) -> None:

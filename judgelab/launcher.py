@@ -101,7 +101,7 @@ def work(overrides: Sequence[str]) -> int:
     from judgelab.experiment import check_unscored, run_async
 
     config = composition.compose(overrides)
-    result = asyncio.run(run_async(config, signals=True))
+    result = asyncio.run(run_async(config, signals=True, page=False))
     check_unscored(result, config.max_unscored)
     return EXIT_OK
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,19 +46,24 @@ class Plan:
         """How items are judged."""
         return self.procedure.protocol
 
+    @cached_property
+    def record_ids(self) -> tuple[tuple[str, ...], ...]:
+        """For each item, the ids of the records to be made of it."""
+        return tuple(self.protocol.record_ids(item) for item in self.items)
+
     def todo(self, stored: Mapping[str, Record]) -> list[Item]:
         """The items of this process's shard of which some record is missing, or to be asked again."""
         keep = settled(stored, self.config.retry_failed)
         shard = cfg.parse_shard(self.config.shard) if self.config.shard else range(2**62)
         return [
             item
-            for number, item in enumerate(self.items)
-            if number in shard and not keep.issuperset(self.protocol.record_ids(item))
+            for number, (item, ids) in enumerate(zip(self.items, self.record_ids, strict=True))
+            if number in shard and not keep.issuperset(ids)
         ]
 
     def missing(self, stored: Mapping[str, Record]) -> int:
         """How many records of the whole run are not there yet."""
-        return sum(i not in stored for item in self.items for i in self.protocol.record_ids(item))
+        return sum(i not in stored for ids in self.record_ids for i in ids)
 
 
 def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evidence: Path | None = None) -> Plan:

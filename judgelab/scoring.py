@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 from judgelab import config as cfg
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import write_atomic
+from judgelab.last import Last
 from judgelab.records import Record, content_hash
-from judgelab.settings import AnalysisConfig, NuggetsConfig, ProtocolConfig, SageConfig, analysis_defaults
-from judgelab.store import RunDirectory
+from judgelab.settings import AnalysisConfig, Config, NuggetsConfig, ProtocolConfig, SageConfig, analysis_defaults
+from judgelab.store import RunDirectory, Stamp
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from judgelab.metrics.estimate import Estimate
     from judgelab.metrics.figures import Figures
+    from judgelab.metrics.threshold_free import ThresholdFree
     from judgelab.report.run_report import RunReport
 
 
@@ -41,6 +43,14 @@ class Analysis:
         whole = {name: getattr(protocol, name) for name in analysis_defaults(type(protocol))}
         return {**cfg.plain(self.common), **cfg.plain(whole)}
 
+    def told(self, protocol: ProtocolConfig) -> dict[str, str]:
+        """What a reader must know of it: each choice that is not the default one, and how ties were told."""
+        usual = cfg.plain(AnalysisConfig()) | cfg.plain(analysis_defaults(type(protocol)))
+        told = {name: str(value) for name, value in self.plain(protocol).items() if value != usual[name]}
+        if isinstance(protocol, NuggetsConfig) and protocol.tie_threshold is None:
+            told["tie_threshold"] = f"held out over {protocol.folds} folds"
+        return told
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -54,13 +64,14 @@ class Scored:
 
 def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
     """Compute all figures of a run, complete or not; raises JudgelabError if it has no record yet."""
+    stamp = run.stamp()  # before reading: what is made from newer records than it says is made again
     records = tuple(sorted(run.records().values(), key=lambda record: record.record_id))
     if not records:
         raise JudgelabError(f"{run.path} has no finished record yet: launch the run again")
     manifest = run.manifest
     science = manifest["science"]
     protocol = protocol_of(run, analysis.own)
-    table, figures = _figures(records, protocol, analysis.common, int(science["seed"]))
+    table, figures = _figures(stamp, records, protocol, analysis.common, int(science["seed"]))
     items = len({record.item_id for record in records})
     unscored = Counter(record.unscored.reason.value for record in records if record.unscored)
     summary = {
@@ -68,7 +79,7 @@ def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
         "dataset": science["dataset"]["name"],
         "judge": science["judge"]["name"],
         "engine": science["engine"]["kind"],
-        "setting": _setting(science),
+        "setting": _setting(science) | analysis.told(protocol),
         "analysis": analysis.plain(protocol),
         "n_items": items,
         "complete": items == int(manifest["n_items"]) and len(records) == manifest.get("n_records", len(records)),
@@ -96,7 +107,9 @@ def protocol_of(run: RunDirectory, own: Mapping[str, Any]) -> ProtocolConfig:
     defaults = analysis_defaults(kind)
     if not defaults and not own:
         return kind()
-    stored = cfg.load(run.path / "config.yaml").protocol
+    file = run.path / "config.yaml"
+    written = file.stat().st_mtime_ns if file.exists() else None
+    stored = _STORED.get((file.resolve(), written), lambda: cfg.load(file)).protocol
     for name in own:
         if name not in defaults:
             raise UsageError(f"protocol.{name} changes records: it needs a run{cfg.nearest(name, list(defaults))}")
@@ -104,7 +117,7 @@ def protocol_of(run: RunDirectory, own: Mapping[str, Any]) -> ProtocolConfig:
 
 
 def _figures(
-    records: Sequence[Record], protocol: ProtocolConfig, analysis: AnalysisConfig, seed: int
+    stamp: Stamp, records: Sequence[Record], protocol: ProtocolConfig, analysis: AnalysisConfig, seed: int
 ) -> tuple[pd.DataFrame, Figures]:
     match protocol.name:
         case "swapped":
@@ -114,12 +127,8 @@ def _figures(
             table = frame(records)
             return table, swapped_figures(table, analysis, seed)
         case "nuggets":
-            from judgelab.frames.nuggets import battles, labels
-            from judgelab.metrics.arena import nugget_figures
-
             assert isinstance(protocol, NuggetsConfig)
-            table = battles(records)
-            return table, nugget_figures(table, labels(records), protocol, analysis, seed)
+            return _nugget_figures(stamp, records, protocol, analysis, seed)
         case "sage":
             from judgelab.frames.sage import trials
             from judgelab.metrics.sage_figures import sage_figures
@@ -128,6 +137,27 @@ def _figures(
             table = trials(records)
             return table, sage_figures(table, protocol, analysis, seed)
     raise JudgelabError(f"runs of protocol {protocol.name!r} cannot be scored by this version of judgelab")
+
+
+def _nugget_figures(
+    stamp: Stamp, records: Sequence[Record], settings: NuggetsConfig, analysis: AnalysisConfig, seed: int
+) -> tuple[pd.DataFrame, Figures]:
+    from judgelab.frames.nuggets import battles, labels
+    from judgelab.metrics.arena import check, figures_at_threshold
+    from judgelab.metrics.threshold_free import threshold_free
+    from judgelab.metrics.votes import Sampling
+
+    check(settings)
+    sampling = Sampling.of(analysis, seed)
+    tables = _TABLES.get(stamp, lambda: (battles(records), labels(records)))
+    shared = content_hash([cfg.plain(replace(settings, tie_threshold=None)), cfg.plain(analysis), seed])
+    free = _FREE.get((stamp, shared), lambda: threshold_free(*tables, settings, sampling))
+    return tables[0], figures_at_threshold(free, settings, sampling)
+
+
+_STORED: Last[Config] = Last()
+_TABLES: Last[tuple[pd.DataFrame, pd.DataFrame]] = Last()
+_FREE: Last[ThresholdFree] = Last()
 
 
 def _setting(science: Mapping[str, Any]) -> dict[str, str]:
@@ -173,31 +203,56 @@ def report_of(run: RunDirectory, analysis: Analysis) -> RunReport:
     )
 
 
-def score(run: RunDirectory, analysis: Analysis) -> Mapping[str, Any]:
+def score(run: RunDirectory, analysis: Analysis, page: bool = True) -> Mapping[str, Any]:
     """Compute, write and return the summary, under `analysis/<hash>/`.
 
-    The default analysis stands at the top of the run as well, also where only another one was asked for.
+    The default analysis stands at the top of the run as well, also where only another one was asked for. Another one
+    has its page and figures only with `page`: drawing them takes longer than computing a point of a sweep.
     """
-    from judgelab.report.html import write_outputs
+    from judgelab.report.html import write_outputs, write_tables
 
-    default = analysis.plain(protocol_of(run, analysis.own)) == Analysis().plain(protocol_of(run, {}))
+    default = is_default(run, analysis)
     if not default and not (run.path / "summary.json").exists():
         score(run, Analysis())
     report = report_of(run, analysis)
     folders = [summary_path(run, analysis).parent]
     if default:
         folders.append(run.path)
-    write_outputs(report, *folders)
+    (write_outputs if page or default else write_tables)(report, *folders)
     for folder in folders:  # last, so that a summary means that everything beside it is there
         text = json.dumps(report.summary, indent=1, ensure_ascii=False, allow_nan=False)
         write_atomic(folder / "summary.json", text + "\n")
     return report.summary
 
 
+def is_default(run: RunDirectory, analysis: Analysis) -> bool:
+    """Whether an analysis is the one that stands at the top of the run."""
+    return analysis.plain(protocol_of(run, analysis.own)) == Analysis().plain(protocol_of(run, {}))
+
+
 def summary_path(run: RunDirectory, analysis: Analysis) -> Path:
     """Where the summary of an analysis stands, once it is made."""
     plain = analysis.plain(protocol_of(run, analysis.own))
     return run.path / "analysis" / content_hash(plain, 12) / "summary.json"
+
+
+def other_summaries(run: RunDirectory) -> list[Mapping[str, Any]]:
+    """The summaries of analyses that were asked for beside the default one, such as the points of a threshold sweep,
+    ordered by what was chosen."""
+    usual = Analysis().plain(protocol_of(run, {}))
+    found = []
+    for path in sorted(run.path.glob("analysis/*/summary.json")):
+        try:
+            summary = json.loads(path.read_text(encoding="utf-8"))
+            if summary["analysis"] != usual:
+                found.append(summary)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise JudgelabError(f"{path} is damaged: delete its folder, judgelab score makes it again") from error
+    return sorted(found, key=lambda summary: [(str(type(v)), v) for v in map(_sortable, summary["analysis"].values())])
+
+
+def _sortable(value: Any) -> float | str:
+    return float(value) if isinstance(value, int | float) else str(value)
 
 
 def _warnings(manifest: Mapping[str, Any], items: int, records: int) -> list[str]:

@@ -20,11 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab.engines.cached import Tally
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.journal import JournalWriter, read_journal, write_atomic
+from judgelab.journal import JournalWriter, read_journal, segments, write_atomic
+from judgelab.last import Last
 from judgelab.records import Record, content_hash
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+Stamp = tuple[str | tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -152,13 +156,15 @@ class RunDirectory:
 
     def records(self) -> dict[str, Record]:
         """By record id. Of several with one id, the first scored one counts, else the last unscored one."""
-        found: dict[str, Record] = {}
-        for line in read_journal(self.path, "records"):
-            record = _record_adapter().validate_python(line.value)
-            known = found.get(record.record_id)
-            if known is None or known.verdict is None:
-                found[record.record_id] = record
-        return found
+        return dict(_RECORDS.get(self.stamp(), lambda: _read(self.path)))
+
+    def stamp(self) -> Stamp:
+        """What changes whenever a record is written: it tells whether something made from the records still holds."""
+        found = []
+        for path in segments(self.path, "records"):
+            about = path.stat()
+            found.append((path.name, about.st_size, about.st_mtime_ns))
+        return (str(self.path.resolve()), *found)
 
     def add_launch(self, launch: Launch) -> None:
         """Note what this process did, in a file of its own, and renew the manifest's totals."""
@@ -189,6 +195,19 @@ class RunDirectory:
             self.path / "manifest.json",
             json.dumps(manifest, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         )
+
+
+_RECORDS: Last[Mapping[str, Record]] = Last()
+
+
+def _read(path: Path) -> Mapping[str, Record]:
+    found: dict[str, Record] = {}
+    for line in read_journal(path, "records"):
+        record = _record_adapter().validate_python(line.value)
+        known = found.get(record.record_id)
+        if known is None or known.verdict is None:
+            found[record.record_id] = record
+    return found
 
 
 def _launch(value: Mapping[str, Any]) -> Launch:

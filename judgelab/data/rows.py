@@ -260,7 +260,11 @@ def flag(name: str, value: object) -> bool:
 
 
 def _halved(text: str) -> bool:
-    return any("\ud800" <= c <= "\udfff" for c in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _visible(text: str) -> bool:

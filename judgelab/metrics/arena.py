@@ -11,24 +11,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from judgelab.errors import UsageError
-from judgelab.metrics.accuracy import values
-from judgelab.metrics.distributions import Curve, curves, distances
-from judgelab.metrics.duels import Duels, duels, order_figures
+from judgelab.metrics.distributions import Curve
+from judgelab.metrics.duels import Duels
 from judgelab.metrics.estimate import Estimate
 from judgelab.metrics.intervals import FloatArray, ratio, resample, undefined
-from judgelab.metrics.nugget_coverage import coverage_of, made_shares
-from judgelab.metrics.nugget_labels import LabelFigures, failed_shares, label_figures
+from judgelab.metrics.nugget_labels import LabelFigures
 from judgelab.metrics.ranks import Ranks, ranks
 from judgelab.metrics.rpag import Coverage
 from judgelab.metrics.score_choice import ScoreChoice, score_choice
-from judgelab.metrics.three_way import Odds, three_way
-from judgelab.metrics.tie_threshold import Fold, Sweep, decide, fold_of, held_out, sweep
+from judgelab.metrics.three_way import Odds
+from judgelab.metrics.threshold_free import NOT_ASKED, Arena, ThresholdFree, arena_of, difference, threshold_free
+from judgelab.metrics.tie_threshold import Fold, Sweep, decide, held_out
 from judgelab.metrics.two_stage import TwoStage, two_stage
 from judgelab.metrics.vote_baselines import vote_baselines
-from judgelab.metrics.vote_groups import VoteGroup, by_class, by_language, classes_of
+from judgelab.metrics.vote_groups import VoteGroup, by_class, by_language
 from judgelab.metrics.votes import (
     KAPPAS,
     NONE,
@@ -40,7 +38,6 @@ from judgelab.metrics.votes import (
     count,
     no_figures,
     suffixed,
-    vote_codes,
 )
 from judgelab.settings import AnalysisConfig, NuggetsConfig, Score
 from judgelab.settings.nuggets import BothBad
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
 CLASSED = ("agreement", *KAPPAS, "macro_f1")
 BRIEF = ("agreement", "kappa", "inversion_all")
 _ONE_QUESTION = "a held-out threshold needs battles of two questions or more (knob: protocol.tie_threshold)"
-_NOT_ASKED = "the pairwise judge was not asked (knob: protocol.pairwise)"
 
 
 @dataclass(frozen=True)
@@ -84,16 +80,12 @@ class NuggetFigures:
 
 
 @dataclass(frozen=True)
-class _Battles:
-    """The table as arrays, and the outcomes that the nuggets predict."""
+class _Predicted:
+    """The outcomes that the nuggets predict at the threshold of each battle; `folds` is empty where it was given."""
 
-    frame: pd.DataFrame
-    groups: npt.NDArray[np.object_]
-    votes: IntArray
-    d: FloatArray
-    folds: IntArray
     thresholds: FloatArray
-    predicted: IntArray
+    outcomes: IntArray
+    folds: tuple[Fold, ...]
 
 
 def nugget_figures(
@@ -101,25 +93,29 @@ def nugget_figures(
 ) -> NuggetFigures:
     """Compute all figures; either table may be empty, and what does not exist is undefined with the reason.
 
+    Raises UsageError for settings that mean nothing.
+    """
+    check(settings)
+    sampling = Sampling.of(analysis, seed)
+    return figures_at_threshold(threshold_free(battles, labels, settings, sampling), settings, sampling)
+
+
+def figures_at_threshold(free: ThresholdFree, settings: NuggetsConfig, sampling: Sampling) -> NuggetFigures:
+    """All figures at the threshold of `settings`, given, or chosen on held-out folds where it is None; `free` was made
+    from the same settings but for the threshold.
+
     Plain names (`agreement`, `kappa`, `inversion_all`, see `votes.FIGURES`) are held out, or at the given threshold.
     Suffixes: `_in_sample` the threshold that all battles chose; `_bothbad_X` another treatment of votes that both are
     bad; `_failed_left_out` failed labels not counted; `_worst`, `_best` battles without scores counted wrong, right;
     `_selected_score` the score chosen on the other folds too; `_calibrated` the likeliest outcome of the calibrated
     predictor; `_pairwise` the pairwise judge in both orders, `_pairwise_first` with answer a first. `gain_over_X` is
     the agreement of nuggets minus that of a rule, in points, `kappa_gain_over_X` the same of kappa.
-    Raises UsageError for settings that mean nothing.
     """
-    _check(settings)
-    sampling = Sampling.of(analysis, seed)
-    bothbad = settings.bothbad
-    table, given = _predict(battles, settings, seed)
-    swept = sweep(table.groups, table.d, table.votes, settings.criterion, bothbad, sampling)
-    best = decide(table.d, swept.chosen.value)
-    pairs = duels(battles["verdict_ab"].tolist(), battles["verdict_ba"].tolist())
-    odds = three_way(table.groups, table.d, table.votes, table.folds, bothbad, sampling)
+    table, bothbad = free.arena, settings.bothbad
+    found = _predict(table, settings)
     scores = score_choice(
         table.groups,
-        {score: _difference(battles, score) for score in Score},
+        {score: difference(table.frame, score) for score in Score},
         table.votes,
         table.folds,
         settings.tie_threshold,
@@ -127,99 +123,80 @@ def nugget_figures(
         bothbad,
         sampling,
     )
-    left_out = decide(_difference(battles, settings.score, "_left_out"), table.thresholds)
     rules = {
-        "nuggets": table.predicted,
-        "in_sample": best,
-        "failed_left_out": left_out,
+        "nuggets": found.outcomes,
+        "in_sample": decide(table.d, free.sweep.chosen.value),
+        "failed_left_out": decide(table.left_out, found.thresholds),
         "selected_score": scores.predicted,
-        "calibrated": odds.predicted,
+        "calibrated": free.odds.predicted,
     }
     counted = count(table.groups, table.votes, {name: chosen(each) for name, each in rules.items()}, sampling)
     metrics: dict[str, Estimate] = counted.figures("nuggets", bothbad)
     usable = (table.votes != NONE) & ~np.isnan(table.d)
-    if usable.any() and np.isnan(table.thresholds[usable]).all():
+    if usable.any() and np.isnan(found.thresholds[usable]).all():
         metrics |= no_figures(_ONE_QUESTION)
-    metrics |= _threshold(table, settings, swept)
+    metrics |= _threshold(table, found, settings, free.sweep)
     metrics |= suffixed(counted.figures("in_sample", bothbad, "in-sample"), "_in_sample")
     for other in BothBad:
         if other is not bothbad:
-            found = counted.figures("nuggets", other, f"votes that both are bad: {other}")
-            metrics |= {f"{name}_bothbad_{other}": found[name] for name in CLASSED}
+            treated = counted.figures("nuggets", other, f"votes that both are bad: {other}")
+            metrics |= {f"{name}_bothbad_{other}": treated[name] for name in CLASSED}
     for rule in ("failed_left_out", "selected_score", "calibrated"):
-        found = counted.figures(rule, bothbad)
-        metrics |= {f"{name}_{rule}": found[name] for name in BRIEF}
-    metrics |= _bounds(table, bothbad, sampling)
-    metrics |= distances(table.groups, table.d, table.votes, sampling)
-    metrics |= odds.metrics
-    pairwise, matrix_pairwise = _pairwise(table, pairs, bothbad, sampling)
-    metrics |= pairwise
-    classes = [classes_of(ratings, settings.class_min) if ratings else None for ratings in battles["ratings"].tolist()]
-    staged = two_stage(table.groups, table.votes, table.predicted, pairs.both, classes, bothbad, sampling)
-    metrics |= staged.metrics
-    ranked = _ranks(table, pairs, sampling)
-    metrics |= ranked.metrics
-    meta = label_figures(labels, settings.score, sampling)
-    metrics |= meta.metrics
-    metrics |= failed_shares(labels, sampling) | made_shares(battles, sampling)
-    baselines, gains = _baselines(table, settings, sampling)
-    metrics |= gains
-    for name, trivial in meta.baselines.items():
+        figures = counted.figures(rule, bothbad)
+        metrics |= {f"{name}_{rule}": figures[name] for name in BRIEF}
+    metrics |= _bounds(table, found.outcomes, bothbad, sampling)
+    staged = two_stage(table.groups, table.votes, found.outcomes, free.pairs.both, free.classes, bothbad, sampling)
+    ranked = _ranks(table, found.outcomes, free.pairs, sampling)
+    baselines, gains = _baselines(table, found.outcomes, settings, sampling)
+    metrics |= {**free.metrics, **staged.metrics, **ranked.metrics, **gains}
+    for name, trivial in free.meta.baselines.items():
         baselines[name] = {**baselines.get(name, {}), **trivial}
-    predicted = chosen(table.predicted)
+    predicted = chosen(found.outcomes)
+    classes = [each or () for each in free.classes]
     return NuggetFigures(
         metrics=metrics,
         baselines=baselines,
-        coverage=coverage_of(battles, labels),
-        predicted=_named(table.predicted),
+        coverage=free.coverage,
+        predicted=_named(found.outcomes),
         matrix=counted.matrix("nuggets"),
         matrix_in_sample=counted.matrix("in_sample"),
-        matrix_pairwise=matrix_pairwise,
-        folds=given,
-        sweep=swept,
+        matrix_pairwise=free.matrix_pairwise,
+        folds=found.folds,
+        sweep=free.sweep,
         scores=scores,
-        by_class=by_class(table.groups, table.votes, predicted, [each or () for each in classes], bothbad, sampling),
-        by_language=by_language(table.groups, table.votes, predicted, battles["language"].tolist(), bothbad, sampling),
-        curves=curves(table.d, table.votes),
-        odds=odds.odds,
+        by_class=by_class(table.groups, table.votes, predicted, classes, bothbad, sampling),
+        by_language=by_language(
+            table.groups, table.votes, predicted, table.frame["language"].tolist(), bothbad, sampling
+        ),
+        curves=free.curves,
+        odds=free.odds.odds,
         ranks=ranked,
         two_stage=staged,
-        meta=meta,
+        meta=free.meta,
     )
 
 
 def predictions(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> tuple[str | None, ...]:
     """The outcome that the nuggets predict for each battle, at held-out thresholds or the given one; None without."""
-    _check(settings)
-    return _named(_predict(battles, settings, seed)[0].predicted)
+    check(settings)
+    return _named(_predict(arena_of(battles, settings, seed), settings).outcomes)
 
 
-def _predict(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> tuple[_Battles, tuple[Fold, ...]]:
-    groups = values(battles, "group")
-    votes = vote_codes(battles["vote"].tolist())
-    d = _difference(battles, settings.score)
-    folds = fold_of(groups, settings.folds, seed)
-    made: tuple[Fold, ...] = ()
+def _predict(table: Arena, settings: NuggetsConfig) -> _Predicted:
     if settings.tie_threshold is None:
-        held = held_out(groups, d, votes, folds, settings.criterion, settings.bothbad)
-        thresholds, made = held.thresholds, held.folds
-    else:
-        thresholds = np.full(len(d), float(settings.tie_threshold))
-    return _Battles(battles, groups, votes, d, folds, thresholds, decide(d, thresholds)), made
+        held = held_out(table.groups, table.d, table.votes, table.folds, settings.criterion, settings.bothbad)
+        return _Predicted(held.thresholds, decide(table.d, held.thresholds), held.folds)
+    thresholds = np.full(len(table.d), float(settings.tie_threshold))
+    return _Predicted(thresholds, decide(table.d, thresholds), ())
 
 
 def _named(predicted: IntArray) -> tuple[str | None, ...]:
     return tuple(None if code == NONE else PREDICTED[code] for code in predicted)
 
 
-def _difference(battles: pd.DataFrame, score: Score, rule: str = "") -> FloatArray:
-    a, b = (battles[f"{score}{rule}_{side}"].to_numpy(dtype=float) for side in "ab")
-    return np.asarray(b - a, dtype=float)
-
-
-def _threshold(table: _Battles, settings: NuggetsConfig, swept: Sweep) -> dict[str, Estimate]:
-    n = int(((table.votes != NONE) & (table.predicted != NONE)).sum())
-    known = table.thresholds[~np.isnan(table.thresholds)]
+def _threshold(table: Arena, found: _Predicted, settings: NuggetsConfig, swept: Sweep) -> dict[str, Estimate]:
+    n = int(((table.votes != NONE) & (found.outcomes != NONE)).sum())
+    known = found.thresholds[~np.isnan(found.thresholds)]
     if settings.tie_threshold is not None:
         own = Estimate(settings.tie_threshold, settings.tie_threshold, settings.tie_threshold, n, "given, not chosen")
     elif len(known):
@@ -230,12 +207,12 @@ def _threshold(table: _Battles, settings: NuggetsConfig, swept: Sweep) -> dict[s
     return {"threshold": own, "threshold_in_sample": swept.chosen}
 
 
-def _bounds(table: _Battles, bothbad: BothBad, sampling: Sampling) -> dict[str, Estimate]:
+def _bounds(table: Arena, predicted: IntArray, bothbad: BothBad, sampling: Sampling) -> dict[str, Estimate]:
     """Agreement if every battle with a vote whose answers have no scores had been predicted wrong, and right."""
     classes = np.where(table.votes == 3, NONE if bothbad is BothBad.dropped else 1, table.votes)
     asked = classes != NONE
-    scored = table.predicted[asked] != NONE
-    met = table.predicted[asked] == classes[asked]
+    scored = predicted[asked] != NONE
+    met = predicted[asked] == classes[asked]
     if bothbad is BothBad.separate:
         met = met & (table.votes[asked] != 3)
     columns = {"n": np.ones(int(asked.sum())), "worst": scored & met, "best": ~scored | met}
@@ -248,36 +225,22 @@ def _bounds(table: _Battles, bothbad: BothBad, sampling: Sampling) -> dict[str, 
     }
 
 
-def _pairwise(
-    table: _Battles, pairs: Duels, bothbad: BothBad, sampling: Sampling
-) -> tuple[dict[str, Estimate], Matrix]:
-    asked = bool((table.frame["asked_ab"] | table.frame["asked_ba"]).any())
-    out: dict[str, Estimate] = {}
-    matrix = Matrix(((0.0, 0.0, 0.0),) * 4)
-    for suffix, verdicts in (("_pairwise", pairs.both), ("_pairwise_first", pairs.first)):
-        found = count(table.groups, table.votes, {"judge": chosen(verdicts)}, sampling)
-        figures = found.figures("judge", bothbad) if asked or not len(table.votes) else no_figures(_NOT_ASKED)
-        out |= suffixed(figures, suffix)
-        matrix = found.matrix("judge") if suffix == "_pairwise" else matrix
-    return out | dict(order_figures(table.groups, pairs, sampling)), matrix
-
-
-def _ranks(table: _Battles, pairs: Duels, sampling: Sampling) -> Ranks:
+def _ranks(table: Arena, predicted: IntArray, pairs: Duels, sampling: Sampling) -> Ranks:
     systems = list(zip(table.frame["system_a"].tolist(), table.frame["system_b"].tolist(), strict=True))
-    sides = {"people": np.where(table.votes == 3, 1, table.votes), "nuggets": table.predicted, "pairwise": pairs.both}
-    judged = bool(((table.votes != NONE) & (pairs.both != NONE) & (table.predicted != NONE)).any())
+    sides = {"people": np.where(table.votes == 3, 1, table.votes), "nuggets": predicted, "pairwise": pairs.both}
+    judged = bool(((table.votes != NONE) & (pairs.both != NONE) & (predicted != NONE)).any())
     if judged:
         return ranks(table.groups, systems, sides, "people", sampling)
     found = ranks(table.groups, systems, {side: sides[side] for side in ("people", "nuggets")}, "people", sampling)
-    why = undefined(_NOT_ASKED if len(table.votes) else "no battle", 0, "kappa")
+    why = undefined(NOT_ASKED if len(table.votes) else "no battle", 0, "kappa")
     return Ranks(found.rows, {**found.metrics, "rank_tau_pairwise": why})
 
 
 def _baselines(
-    table: _Battles, settings: NuggetsConfig, sampling: Sampling
+    table: Arena, predicted: IntArray, settings: NuggetsConfig, sampling: Sampling
 ) -> tuple[dict[str, Mapping[str, Estimate]], dict[str, Estimate]]:
-    used = (table.votes != NONE) & (table.predicted != NONE)
-    own = chosen(table.predicted[used])
+    used = (table.votes != NONE) & (predicted != NONE)
+    own = chosen(predicted[used])
     trivial = vote_baselines(
         table.frame[used], table.votes[used], own, table.folds[used], settings.criterion, settings.bothbad
     )
@@ -290,7 +253,8 @@ def _baselines(
     return {rule: counted.figures(rule, settings.bothbad) for rule in trivial}, gains
 
 
-def _check(settings: NuggetsConfig) -> None:
+def check(settings: NuggetsConfig) -> None:
+    """Raise UsageError for settings of the analysis that mean nothing."""
     if settings.folds < 2:
         raise UsageError(f"protocol.folds={settings.folds}: must be 2 or more")
     if settings.tie_threshold is not None and not 0 <= settings.tie_threshold <= 1:

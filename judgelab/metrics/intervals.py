@@ -7,6 +7,7 @@ the number of threads or on what else was computed before. An interval is never 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,11 +131,13 @@ def resample(
         sums[:, j] = np.bincount(cluster, weights=_on_grid(column, count * most), minlength=count)
     totals = np.empty((1 + resamples, len(columns)))
     totals[:] = sums.sum(axis=0)
-    kinds, counts = np.unique(sums, axis=0, return_counts=True)
+    kinds = Counter(row.tobytes() for row in sums)
     if count >= _MANY and 1 < len(kinds) <= count / _ALIKE:
         # Clusters with the same totals are drawn as one kind: the same resamples in law, at a fraction of the work.
-        drawn = np.random.default_rng(seed).multinomial(count, counts / count, size=resamples)
-        totals[1:] = drawn.astype(float) @ kinds
+        order = sorted(kinds)
+        shares = np.asarray([kinds[row] for row in order]) / count
+        drawn = np.random.default_rng(seed).multinomial(count, shares, size=resamples)
+        totals[1:] = drawn.astype(float) @ np.asarray([np.frombuffer(row) for row in order])
     elif len(kinds) > 1:  # else every resample is the sample
         row = 1
         for weights in draws(count, resamples, seed):

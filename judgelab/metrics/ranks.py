@@ -18,6 +18,7 @@ from judgelab.metrics.votes import NONE, IntArray, Sampling
 
 MOST = 500  # resamples: each takes a fit, which cannot be put together from sums
 _GHOST = 0.1  # battles that every pair is taken to have drawn, so that a system that never loses has a score
+_AT_ONCE = 8  # resamples in one fit: a call costs more than a fit
 _ELO = 400.0 / np.log(10.0)
 
 
@@ -100,20 +101,26 @@ def _scores(drawn: Resampled, side: str, met: Sequence[tuple[int, int]], systems
     import evalica
     import pandas as pd
 
-    index = pd.RangeIndex(systems)
-    xs = [a for x, y in met for a in (x, y)]
-    ys = [b for x, y in met for b in (y, x)]
+    xs = np.asarray([a for x, y in met for a in (x, y)], dtype=int)
+    ys = np.asarray([b for x, y in met for b in (y, x)], dtype=int)
     wins = np.stack([drawn[f"{side}|{x}|{y}"] for x, y in zip(xs, ys, strict=True)])
-    winners = [evalica.Winner.X] * len(xs)
-    out = np.full((systems, wins.shape[1]), np.nan)
-    for k in range(wins.shape[1]):
-        weights = wins[:, k] + _GHOST / 2.0
-        fit = evalica.bradley_terry(xs, ys, winners, index=index, weights=weights.tolist(), limit=1000)
-        strength = np.log(fit.scores.reindex(index).to_numpy(dtype=float))
-        fought = np.zeros(systems, dtype=bool)
-        drawn_here = wins[:, k] > 0
-        fought[np.asarray(xs)[drawn_here]] = True
-        fought[np.asarray(ys)[drawn_here]] = True
-        strength = np.where(fought, strength, np.nan)
-        out[:, k] = 1000.0 + _ELO * (strength - np.nanmean(strength))
-    return out
+    strength = np.empty((systems, wins.shape[1]))
+    for start in range(0, wins.shape[1], _AT_ONCE):
+        some = wins[:, start : start + _AT_ONCE]
+        # Systems of different resamples never meet, so that one fit of all of them is a fit of each.
+        apart = systems * np.arange(some.shape[1])
+        fit = evalica.bradley_terry(
+            (xs[:, None] + apart).ravel().tolist(),
+            (ys[:, None] + apart).ravel().tolist(),
+            [evalica.Winner.X] * some.size,
+            index=pd.RangeIndex(systems * some.shape[1]),
+            weights=(some + _GHOST / 2.0).ravel().tolist(),
+            limit=1000,
+        )
+        scores = fit.scores.sort_index().to_numpy(dtype=float).reshape(-1, systems)
+        strength[:, start : start + _AT_ONCE] = np.log(scores).T
+    fought = np.zeros(strength.shape, dtype=bool)
+    for k in range(systems):
+        fought[k] = (wins[(xs == k) | (ys == k)] > 0).any(axis=0)
+    strength = np.where(fought, strength, np.nan)
+    return np.asarray(1000.0 + _ELO * (strength - np.nanmean(strength, axis=0)), dtype=float)

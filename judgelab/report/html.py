@@ -39,12 +39,10 @@ def write_outputs(report: RunReport, *folders: Path) -> None:
 
     A figure that has no data any more (another analysis, other records) is removed.
     """
-    tables = csv_files(report)
+    write_tables(report, *folders)
     figures = presentation(report.summary["protocol"]).figures(report)
     html = page([report])
     for folder in folders:
-        for name, text in tables.items():
-            write_atomic(folder / "tables" / name, text)
         for each in figures:
             path = folder / "figures" / f"{each.file}.svg"
             if each.svg is None:
@@ -52,6 +50,14 @@ def write_outputs(report: RunReport, *folders: Path) -> None:
             else:
                 write_atomic(path, each.svg)
         write_atomic(folder / "report.html", html)
+
+
+def write_tables(report: RunReport, *folders: Path) -> None:
+    """Write tables/*.csv of one run below each folder."""
+    tables = csv_files(report)
+    for folder in folders:
+        for name, text in tables.items():
+            write_atomic(folder / "tables" / name, text)
 
 
 def page(reports: Sequence[RunReport]) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAME = 34  # characters a label may have
-_COLOURS = {"model_a": BLUE, "tie": GREY, "model_b": ORANGE}
-_STYLES = {"model_a": "-", "tie": "--", "model_b": "-."}
+_COLOURS = {"a": BLUE, "tie": GREY, "b": ORANGE}
+_STYLES = {"a": "-", "tie": "--", "b": "-."}
 _RULES = {
     "majority": "majority",
     "chance": "chance, same shares",
@@ -88,7 +88,7 @@ def figures(report: RunReport, found: NuggetFigures) -> tuple[FigureView, ...]:
 def _agreement(report: RunReport, found: NuggetFigures) -> str | None:
     metrics = report.metrics
     rows = [
-        ForestRow("nuggets, held out", metrics["agreement"], BLACK, "D"),
+        ForestRow("nuggets, held out" if found.folds else "nuggets", metrics["agreement"], BLACK, "D"),
         ForestRow("nuggets, in sample", metrics["agreement_in_sample"], GREY, "D"),
         ForestRow("pairwise judge, both orders", metrics["agreement_pairwise"], BLUE),
         ForestRow("two-stage rule", metrics["two_stage_agreement"], GREEN),
@@ -137,13 +137,13 @@ def _differences(report: RunReport, found: NuggetFigures) -> str | None:
     def paint(figure_: Figure) -> None:
         axes = figure_.add_subplot()
         for c in curves:
-            colour = _COLOURS.get(c.vote, BLACK)
+            colour, style = _COLOURS[c.vote], _STYLES[c.vote]
             axes.stairs(c.density, c.edges, color=colour, alpha=0.35, linewidth=0.8)
             label = f"vote {c.vote} (n={c.n:,})"
             if c.kde:
-                axes.plot(c.points, c.kde, color=colour, linestyle=_STYLES.get(c.vote, "-"), linewidth=1.6, label=label)
+                axes.plot(c.points, c.kde, color=colour, linestyle=style, linewidth=1.6, label=label)
             else:
-                axes.plot([], [], color=colour, linewidth=1.6, label=label)
+                axes.plot([], [], color=colour, linestyle=style, linewidth=1.6, label=label)
         axes.set_xlim(-1.05, 1.05)
         axes.set_xlabel("score of b minus score of a")
         axes.set_ylabel("density")

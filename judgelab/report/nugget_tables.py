@@ -25,15 +25,16 @@ _NO_BATTLES = "the run has no battle with a vote"
 def sections(report: RunReport, found: NuggetFigures) -> tuple[Section, ...]:
     """What stands below the headline; parts of which the run has no case are left out."""
     out = []
+    how = "held-out thresholds" if found.folds else "the given threshold"
     if found.matrix.n:
         out += [
             Section(
                 "Votes and predictions",
                 (
-                    _matrix(found.matrix, "nuggets, held-out thresholds"),
+                    _matrix(found.matrix, f"nuggets, {how}"),
                     _matrix(found.matrix_in_sample, "nuggets, threshold chosen in sample"),
                     _matrix(found.matrix_pairwise, "pairwise judge, both orders"),
-                    _assumptions(report),
+                    _assumptions(report, found),
                 ),
             ),
             Section("Threshold", (_folds(found), _sweep(found))),
@@ -72,10 +73,10 @@ def _matrix(matrix: Matrix, what: str) -> TableView:
     return table(f"Votes (rows) by prediction: {what}", "vote", columns, rows, "" if matrix.n else _NO_BATTLES)
 
 
-def _assumptions(report: RunReport) -> TableView:
+def _assumptions(report: RunReport, found: NuggetFigures) -> TableView:
     chosen = report.summary["analysis"]["bothbad"]
     names = {
-        "": "as analysed, held out",
+        "": "as analysed, held out" if found.folds else "as analysed",
         "_in_sample": "threshold chosen in sample",
         **{f"_bothbad_{b}": f"votes that both are bad: {b}" for b in BothBad if b != chosen},
         "_failed_left_out": "failed labels left out",
@@ -123,7 +124,8 @@ def _scores(found: NuggetFigures) -> TableView:
         for row in found.scores.rows
     ]
     columns = [*_THREE, Column("threshold in sample")]
-    return table("The six scores, held out; these intervals hold for all six at once", "score", columns, rows)
+    how = "held out" if found.folds else "at the given threshold"
+    return table(f"The six scores, {how}; these intervals hold for all six at once", "score", columns, rows)
 
 
 def _groups(what: str, groups: Sequence[VoteGroup]) -> TableView:

@@ -30,7 +30,7 @@ from judgelab.report.run_report import RunReport
 MAIN = ("agreement", "ks_ab", "label_kappa")
 LAYOUT = Layout(
     headline={
-        "agreement": "agreement with votes, held out",
+        "agreement": "agreement with votes",
         "kappa": "kappa",
         "kappa_quadratic": "kappa, quadratic weights",
         "macro_f1": "macro-F1",

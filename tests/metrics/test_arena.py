@@ -201,3 +201,22 @@ def test_groups_curves_and_ranks_are_there() -> None:
 def test_settings_that_mean_nothing(settings: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         figures([], **settings)
+
+
+def test_fitting_many_resamples_at_once_ranks_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from judgelab.metrics import ranks as module
+
+    rng = np.random.default_rng(0)
+    pairs = [tuple(str(x) for x in rng.choice(["r", "s", "t", "u"], 2, replace=False)) for _ in range(80)]
+    groups = np.asarray([f"q{k // 2}" for k in range(80)], dtype=object)
+    sides = {"people": rng.integers(0, 3, 80), "nuggets": rng.integers(0, 3, 80)}
+    found = []
+    for at_once in (1, 7, 1000):
+        monkeypatch.setattr(module, "_AT_ONCE", at_once)
+        found.append(module.ranks(groups, pairs, sides, "people", module.Sampling(0.95, 60, 0)))  # type: ignore[arg-type]
+    for other in found[1:]:
+        assert [row.system for row in other.rows] == [row.system for row in found[0].rows]
+        for one, two in zip(found[0].rows, other.rows, strict=True):
+            for side in sides:
+                assert two.scores[side].value == pytest.approx(one.scores[side].value, abs=1e-3)
+                assert two.scores[side].lo == pytest.approx(one.scores[side].lo, abs=1e-3)
