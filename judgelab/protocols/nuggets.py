@@ -21,7 +21,8 @@ from judgelab.judge import Thinking
 from judgelab.protocols import nugget_prompts as prompts
 from judgelab.protocols.creator import Nuggets as Made
 from judgelab.protocols.creator import create
-from judgelab.protocols.documents import ask_document, labels_check, labels_schema
+from judgelab.protocols.documents import ask_document
+from judgelab.protocols.labels import Labels, label
 from judgelab.protocols.verdicts import Way, decide
 from judgelab.records import Call, Reason, Record, Unscored, Verdict, content_hash
 from judgelab.settings import Fallback, NuggetsConfig, NuggetSource, VerdictForm
@@ -30,9 +31,7 @@ from judgelab.subjects import Duel, Nugget, Profile, Sheet, Subject
 PROCEDURE = 1  # raise it when windows, order or tries change
 IMPORTANCE = ("vital", "okay")
 SUPPORT = ("support", "partial_support", "not_support")
-FAILED = "failed"
 SIDES = Choice(("A", "B", "C"), ("first", "second", "tie"))
-_LABEL_TOKENS = 12  # a label with its quotes and comma
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,6 @@ class Library(Protocol):
     async def chunks(self, item: NuggetItem) -> Shelf:
         """The best chunks for the item's question."""
         ...
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """Labels of a list in windows, `failed` where a window gave none, with what failed and the calls made."""
-
-    labels: tuple[str, ...]
-    failures: tuple[str, ...]
-    calls: tuple[Call, ...]
-    tries: int
 
 
 class Nuggets:
@@ -129,13 +118,15 @@ class Nuggets:
         if not made.texts:
             why = made.failure or Unscored(Reason.NO_NUGGETS, "there is no nugget")
             return self._record("nuggets", item, self._empty(item, str(source), shelf, made), why, made.calls)
-        importance = await self._labels(
+        importance = await label(
             made.texts,
             lambda part: prompts.importance(item.question, part),
             IMPORTANCE,
             "importance",
             item.question,
             asker,
+            self._way,
+            settings,
         )
         order = list(range(len(made.texts)))
         if settings.vital_first and source is not NuggetSource.given:
@@ -166,58 +157,20 @@ class Nuggets:
             return answers
         return [*shelf.chunks] if source is NuggetSource.pages else [*answers, *shelf.chunks]
 
-    async def _assign(self, item: NuggetItem, text: str, nuggets: Sequence[str], asker: Asker) -> _Labels:
+    async def _assign(self, item: NuggetItem, text: str, nuggets: Sequence[str], asker: Asker) -> Labels:
         if not text.strip():
-            return _Labels(("not_support",) * len(nuggets), (), (), 1)
+            return Labels(("not_support",) * len(nuggets), (), (), 1)
         grades = self._settings.grades
-        return await self._labels(
+        return await label(
             nuggets,
             lambda part: prompts.assignment(item.question, text, part, grades),
             self._grades,
             "assign",
             text,
             asker,
+            self._way,
+            self._settings,
         )
-
-    async def _labels(
-        self,
-        nuggets: Sequence[str],
-        messages: Any,
-        labels: tuple[str, ...],
-        purpose: str,
-        text: str,
-        asker: Asker,
-    ) -> _Labels:
-        """One label a nugget, in windows that are asked at the same time."""
-        size = self._settings.window
-        parts = [nuggets[start : start + size] for start in range(0, len(nuggets), size)]
-        documents = await asyncio.gather(
-            *(
-                ask_document(
-                    asker,
-                    self._way,
-                    messages(part),
-                    labels_schema(len(part), labels),
-                    _LABEL_TOKENS * len(part) + 8,
-                    purpose,
-                    labels_check(len(part), labels),
-                    Facts(candidate=text, statements=tuple(part)),
-                    self._settings.tries,
-                )
-                for part in parts
-            )
-        )
-        found: list[str] = []
-        failures = []
-        for number, (part, document) in enumerate(zip(parts, documents, strict=True), 1):
-            if document.failure is None:
-                found += document.value
-            else:
-                found += [FAILED] * len(part)
-                why = document.failure
-                failures.append(f"{purpose}, window {number}: {why.reason} after {document.tries} tries: {why.detail}")
-        calls = tuple(call for document in documents for call in document.calls)
-        return _Labels(tuple(found), tuple(failures), calls, max((d.tries for d in documents), default=1))
 
     def _nugget(self, item: NuggetItem, text: str, importance: str, labels: Sequence[str], given: int) -> Nugget:
         if self._settings.source is not NuggetSource.given:
