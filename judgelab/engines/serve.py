@@ -41,6 +41,8 @@ def server_arguments(arguments: Sequence[str], cpu: bool) -> list[str]:
         out += ["--kv-cache-memory-bytes", _CPU_KV_CACHE]
     if cpu and not {"--enforce-eager", "--no-enforce-eager"} & given:
         out.append("--enforce-eager")
+    if cpu and not {"--enable-chunked-prefill", "--no-enable-chunked-prefill"} & given:
+        out.append("--no-enable-chunked-prefill")  # see vllm_worker: seeded draws
     return out
 
 

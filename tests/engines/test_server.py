@@ -254,8 +254,9 @@ def test_an_answer_in_another_format_is_one_failed_request(servers, complete, an
 @pytest.mark.parametrize(
     ("given", "cpu", "there", "absent"),
     [
-        ([], True, ["--enforce-eager", "--kv-cache-memory-bytes", "--structured-outputs-config"], []),
-        ([], False, ["--structured-outputs-config"], ["--enforce-eager", "--kv-cache-memory-bytes"]),
+        ([], True, ["--enforce-eager", "--kv-cache-memory-bytes", "--no-enable-chunked-prefill"], []),
+        ([], False, ["--structured-outputs-config"], ["--enforce-eager", "--no-enable-chunked-prefill"]),
+        (["--enable-chunked-prefill"], True, [], ["--no-enable-chunked-prefill"]),
         (["--no-enforce-eager"], True, [], ["--enforce-eager"]),
         (["--structured-outputs-config.backend=guidance"], True, [], ["--structured-outputs-config"]),
     ],

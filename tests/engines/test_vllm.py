@@ -98,6 +98,17 @@ def test_draws_of_one_request_differ(answer):
 
 
 @pytest.mark.vllm
+def test_draws_of_more_prompts_than_one_batch_holds(answer):
+    long = " ".join(f"fact {k} of many." for k in range(200))  # 10 of these are more tokens than a batch takes
+    requests = [
+        ask(FreeText(), f"{n}. {long} Is this true?", max_tokens=2, temperature=0.9, sample=n) for n in range(10)
+    ]
+    draws = answer(*requests)
+    assert sum(each.prompt_tokens for each in draws) > 8192
+    assert all(each.text for each in draws)
+
+
+@pytest.mark.vllm
 def test_a_long_prompt_and_a_bad_schema_fail_alone(engine):
     async def three() -> list[Completion | BaseException]:
         requests = (
