@@ -126,5 +126,10 @@ def _living(folder: Path, stem: str) -> Iterable[dict[str, object]]:
 
 
 def this_host() -> str:
-    """The name under which other nodes reach this one."""
-    return os.environ.get("SLURMD_NODENAME") or socket.gethostname()
+    """The name under which other nodes reach this one: its name in Slurm, or, where that is no host's, its own."""
+    own = socket.gethostname()
+    name = os.environ.get("SLURMD_NODENAME") or own
+    with contextlib.suppress(OSError):
+        socket.getaddrinfo(name, None)
+        return name
+    return own

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 import time
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from judgelab.engines import registry
-from judgelab.engines.registry import Endpoint, clients, endpoints, lease, serving
+from judgelab.engines.registry import Endpoint, clients, endpoints, lease, serving, this_host
 
 ENTRY = Endpoint(
     url="http://node1:8001",
@@ -79,3 +80,10 @@ def test_files_that_are_not_entries_are_passed_over(tmp_path: Path, text: str) -
 
 def test_no_registry_is_no_server(tmp_path: Path) -> None:
     assert endpoints(tmp_path / "none", "small", "hub:abc") == []
+
+
+def test_a_node_is_called_by_a_name_that_resolves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURMD_NODENAME", "localhost")
+    assert this_host() == "localhost"
+    monkeypatch.setenv("SLURMD_NODENAME", "no-such-node.invalid")
+    assert this_host() == socket.gethostname()
