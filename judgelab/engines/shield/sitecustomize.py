@@ -4,7 +4,6 @@ Invariant: it makes the packages named in JUDGELAB_ABSENT look absent and then h
 would have been imported without it.
 """
 
-import contextlib
 import os
 import sys
 
@@ -13,6 +12,8 @@ for _name in filter(None, os.environ.get("JUDGELAB_ABSENT", "").split(",")):
 
 _here = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib would slow every start
 sys.path[:] = [_entry for _entry in sys.path if os.path.abspath(_entry) != _here]  # noqa: PTH100
-del sys.modules["sitecustomize"]
-with contextlib.suppress(ImportError):
+_ours = sys.modules.pop("sitecustomize")
+try:
     import sitecustomize  # noqa: F401
+except ImportError:
+    sys.modules["sitecustomize"] = _ours  # whoever imported this looks for it there
