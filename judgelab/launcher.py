@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from judgelab.provenance import code_hash
 if TYPE_CHECKING:
     from judgelab.settings import Config
 
-POLL = 2.0  # seconds between two looks at the jobs
+POLL = 2.0, 30.0  # seconds between two looks at few jobs, and at any number of them
 SILENCE = 120.0  # seconds that a job may be gone from the queue without a result before it counts as dead
 CPUS, MEMORY = 8, 32  # a GPU, or a job without one: cores and GiB
 
@@ -188,21 +188,27 @@ class _Launcher(BaseSubmititLauncher):  # type: ignore[misc]
         gone: dict[str, float] = {}
         failures = []
         while waiting:
+            living: Collection[str] | None = None
             for key, job in list(waiting.items()):
                 if job.paths.result_pickle.exists():
                     del waiting[key]
                     if (error := job.exception()) is not None:
                         failures.append(f"job {key}: {_last_line(error)}")
-                elif self._alive(job):
+                    continue
+                if living is None:
+                    living = self._living(waiting)
+                if key in living:
                     gone.pop(key, None)
                 elif time.monotonic() - gone.setdefault(key, time.monotonic()) > SILENCE:
                     del waiting[key]
                     failures.append(f"job {key}: ended without a word (killed or cancelled?)")
             if waiting:
-                time.sleep(POLL)
+                # Each look asks the shared file system once a job: a large sweep is looked at less often.
+                time.sleep(min(POLL[1], max(POLL[0], len(waiting) / 10)))
         return failures
 
-    def _alive(self, job: Any) -> bool:
+    def _living(self, waiting: Mapping[str, Any]) -> Collection[str]:
+        """Those of the jobs, by id, that may still end by themselves."""
         raise NotImplementedError
 
     def _largest_array(self) -> int:
@@ -214,14 +220,12 @@ class SlurmLauncher(_Launcher):
 
     _EXECUTOR = "slurm"
 
-    def _alive(self, job: Any) -> bool:
-        """Whether the queue still knows the job; where the controller does not answer, it may."""
+    def _living(self, waiting: Mapping[str, Any]) -> Collection[str]:
+        """Those that the queue knows, asked once for all; where the controller does not answer, all may live."""
         done = subprocess.run(
-            ["squeue", "--noheader", "--format=%T", f"--jobs={job.job_id}"], capture_output=True, text=True, check=False
+            ["squeue", "--me", "--noheader", "--array", "--format=%i"], capture_output=True, text=True, check=False
         )
-        if done.returncode:
-            return "Invalid job id" not in done.stderr
-        return bool(done.stdout.strip())
+        return set(waiting) if done.returncode else set(done.stdout.split())
 
     def _largest_array(self) -> int:
         try:
@@ -240,8 +244,8 @@ class LocalLauncher(_Launcher):
 
     _EXECUTOR = "local"
 
-    def _alive(self, job: Any) -> bool:
-        return not job.done()
+    def _living(self, waiting: Mapping[str, Any]) -> Collection[str]:
+        return {key for key, job in waiting.items() if not job.done()}
 
 
 def finished(config: Config) -> Path | None:

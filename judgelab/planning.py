@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from judgelab import build
 from judgelab import config as cfg
 from judgelab.items import Item
-from judgelab.records import Record
+from judgelab.last import Last
+from judgelab.records import Record, canonical_json
 from judgelab.runner import settled
 from judgelab.settings import Config, DatasetConfig, JudgeConfig, ScriptedConfig, VllmConfig, scientific
 from judgelab.store import RunDirectory, Science
@@ -73,11 +74,10 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evi
     recorded searches, by default beside the call cache.
     """
     from judgelab import weights
-    from judgelab.data import load
 
     cfg.validate(config)
     config = replace(config, engine=build.resolve_auto(config.engine), protocol=build.resolve_form(config.protocol))
-    dataset = load(_demo_of(config))
+    dataset = _load(_demo_of(config))
     scripted = isinstance(config.engine, ScriptedConfig)
     name = f"scripted-{config.engine.rule}" if isinstance(config.engine, ScriptedConfig) else config.judge.name
     runs = Path(config.runs_dir)
@@ -110,6 +110,17 @@ def plan(config: Config, fetch: Callable[[JudgeConfig], None] | None = None, evi
         run=RunDirectory(path),
         cache=caches / "calls" / name / engine.identity.digest(),
     )
+
+
+_DATA: Last[Dataset[Any]] = Last()  # the runs of a sweep mostly share their data
+
+
+def _load(settings: DatasetConfig) -> Dataset[Any]:
+    from judgelab.data import load
+    from judgelab.data.files import stamp
+
+    files = tuple(stamp(each) for each in (settings.path, settings.persons, settings.predictions))
+    return _DATA.get((canonical_json(cfg.plain(settings)), files), lambda: load(settings))
 
 
 _DEMOS = {"nuggets": "demo_battles", "sage": "demo_answers"}

@@ -7,6 +7,7 @@ Files are UTF-8, with or without byte order mark, with LF or CRLF ends, and line
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -50,6 +51,21 @@ def locate(given: str | None, knob: str, folder: bool = False) -> Path:
     except (OSError, RuntimeError) as error:  # no permission to look, too long a name, no such home
         raise UsageError(f"{given[:200]}: cannot be looked up: {error} {knobs}") from error
     raise UsageError(f"{given}: {what}; looked at {', '.join(str(place) for place in places)} {knobs}")
+
+
+def stamp(given: str | None) -> tuple[tuple[str, int, int], ...]:
+    """What changes with the content of a file or folder: path, size and time of each file; nothing where there is
+    none."""
+    if not given:
+        return ()
+    root = os.environ.get("JUDGELAB_DATA")
+    found = []
+    for place in (Path(given).expanduser(), *([Path(root).expanduser() / given] if root else [])):
+        for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+            with contextlib.suppress(OSError):
+                about = path.stat()
+                found.append((str(path.resolve()), about.st_size, about.st_mtime_ns))
+    return tuple(found)
 
 
 def read_text(path: Path) -> str:
