@@ -124,8 +124,11 @@ def write_atomic(path: Path, text: str) -> None:
     """Replace `path` in one step, so that a reader sees the old text or the new one."""
     temporary = path.with_name(f".{path.name}.{writer_name()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
+        try:
+            temporary.write_text(text, encoding="utf-8")
+        except FileNotFoundError:  # mostly the folder is there, and asking first asks a shared file system
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

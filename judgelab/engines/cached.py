@@ -46,6 +46,7 @@ class CallCache:
         self._identity = identity
         self._known: dict[str, Completion] = {}
         self._writer = JournalWriter(folder, STEM)
+        self._named = False
         for line in read_journal(folder, STEM):
             self._known.setdefault(line.value["key"], Completion(**line.value["completion"]))
 
@@ -55,9 +56,8 @@ class CallCache:
 
     def put(self, key: str, request: Request, completion: Completion) -> Position:
         """Store a completion; it is on disk when this returns."""
-        identity_file = self.folder / "identity.json"
-        if not identity_file.exists():
-            write_atomic(identity_file, json.dumps(self._identity, indent=1, sort_keys=True, ensure_ascii=False))
+        if not self._named:  # once a process: a look at each call would be most of what a run asks of the file system
+            self._name()
         position = self._writer.append({"key": key, "purpose": request.purpose, "completion": asdict(completion)})
         self._known.setdefault(key, completion)
         return position
@@ -65,6 +65,13 @@ class CallCache:
     def close(self) -> None:
         """Close this process's segment."""
         self._writer.close()
+
+    def _name(self) -> None:
+        """Say in the folder whose calls these are."""
+        path = self.folder / "identity.json"
+        if not path.exists():
+            write_atomic(path, json.dumps(self._identity, indent=1, sort_keys=True, ensure_ascii=False))
+        self._named = True
 
 
 def compact(folder: Path) -> int:
