@@ -33,7 +33,8 @@ def thinking_of(settings: JudgeConfig) -> Thinking | None:
 class Judge:
     """A judge whose weights lie at `path` (a local Hugging Face directory).
 
-    `weights_id` names their content (hub revision or hash). `chat_template` overrides the tokenizer's own.
+    `weights_id` names their content (hub revision or hash), `model` is where they came from (a hub id, a directory).
+    `chat_template` overrides the tokenizer's own.
     `answer_prefix` is the text between the generation prompt and the verdict.
     """
 
@@ -49,6 +50,18 @@ class Judge:
     answer_prefix: str = ""
     thinking: Thinking | None = None
     trust_remote_code: bool = False
+    model: str = ""
+
+    def is_served_as(self, *names: str) -> bool:
+        """Whether a server that calls its model so may hold these weights: by our name, the hub id, or the directory,
+        which has another parent on another machine and is `models--OWNER--NAME` in a hub's cache."""
+        ours = {self.name, self.model, str(self.path), self.path.name, self.model.rpartition("/")[2]} - {""}
+        cached = f"models--{self.model.replace('/', '--')}"
+        for name in names:
+            parts = name.rstrip("/").split("/")
+            if name in ours or parts[-1] in ours or (self.model and cached in parts):
+                return True
+        return False
 
     def identity(self) -> dict[str, Any]:
         """What of the judge changes its answers, as plain JSON values."""

@@ -123,6 +123,7 @@ def test_local_judge_resolves_to_its_content(tmp_path: Path) -> None:
         template_kwargs={"enable_thinking": False},
         answer_prefix=" ",
         thinking=Thinking(max_tokens=9),
+        model=str(path),
     )
     assert judge.weights_id == f"local:{directory(path, home())}"
     assert fetch(settings, print) == path

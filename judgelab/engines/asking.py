@@ -16,6 +16,7 @@ from judgelab.engines.base import Choice, Completion, FreeText, Request, Schema
 from judgelab.errors import RequestError
 from judgelab.records import canonical_json
 
+_ROUNDING = 1e-3  # a log-probability may lie above 0 by
 PROBE_ANSWER = '"zq"'
 COMPACT_BACKENDS = ("xgrammar", "guidance")  # those that can be told to write JSON without whitespace
 
@@ -99,7 +100,10 @@ def label_probabilities(output: Choice, labels: Sequence[int], logprobs: Mapping
     """Label to probability: renormalised over the labels where they were forced, else raw mass."""
     if missing := [name for name, token in zip(output.labels, labels, strict=True) if token not in logprobs]:
         raise RequestError(f"the engine gave no log-probability for label {missing[0]!r}")
-    raw = {name: math.exp(logprobs[token]) for name, token in zip(output.labels, labels, strict=True)}
+    for name, token in zip(output.labels, labels, strict=True):
+        if not logprobs[token] <= _ROUNDING:  # also where it is no number
+            raise RequestError(f"the engine gave {logprobs[token]:.4g} as log-probability of label {name!r}")
+    raw = {name: math.exp(min(0.0, logprobs[token])) for name, token in zip(output.labels, labels, strict=True)}
     if not output.constrained:
         return raw
     total = sum(raw.values())

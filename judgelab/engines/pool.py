@@ -36,6 +36,15 @@ class Address:
     key: str | None = None
 
 
+@dataclass(frozen=True)
+class Card:
+    """A model that a server offers: the name it answers to, what it was loaded from, and its context in tokens."""
+
+    id: str
+    root: str
+    max_model_len: int | None
+
+
 @dataclass
 class Server:
     """One endpoint. `model` is what it serves, known once it is up; `outstanding` counts requests under way."""
@@ -56,6 +65,7 @@ class Server:
 class Pool:
     """The servers that `find` names, which is asked again every few seconds: servers may come and go.
 
+    `choose` takes from the models that a server offers the one to ask, and raises EngineError where it offers none;
     `check` is awaited for each that comes up, before its first use. `knob` says where they are named.
     """
 
@@ -63,6 +73,7 @@ class Pool:
         self,
         find: Callable[[], Sequence[Address]],
         timeout: float,
+        choose: Callable[[str, Sequence[Card]], Card],
         check: Callable[[Pool, Server], Awaitable[None]],
         knob: str = "engine.endpoints",
     ) -> None:
@@ -70,6 +81,7 @@ class Pool:
         self._find = find
         self._find_at = 0.0
         self._knob = knob
+        self._choose = choose
         self._check = check
         self._refusal: EngineError | None = None
         self._client = httpx.AsyncClient(
@@ -158,10 +170,8 @@ class Pool:
     async def _connect(self, server: Server) -> None:
         try:
             reply = await self._client.get(f"{server.url}/v1/models", headers=_headers(server))
-            card = _read(server, reply)["data"][0]
-            server.model = str(card["id"])
-            server.root = str(card.get("root") or card["id"])
-            server.max_model_len = card.get("max_model_len")
+            card = self._choose(server.url, _cards(_read(server, reply)))
+            server.model, server.root, server.max_model_len = card.id, card.root, card.max_model_len
             await self._check(self, server)
             server.up = True
             server.failures = 0
@@ -169,7 +179,7 @@ class Pool:
             self._set_aside(server, str(error) or type(error).__name__)
         except EngineError as error:
             self._refusal = error
-        except (RequestError, LookupError, TypeError) as error:
+        except RequestError as error:
             self._refusal = EngineError(f"{server.url} is no vLLM server: {error} (knob: {self._knob})")
         finally:
             server.connecting = None
@@ -207,6 +217,23 @@ def _read(server: Server, reply: httpx.Response) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise RequestError(f"HTTP {status} with an answer that is no object: {reply.text[:80]!r}")
     return answer
+
+
+def _cards(answer: Mapping[str, Any]) -> list[Card]:
+    """The models of a list of them; raises RequestError naming the field that is not as it should be."""
+    rows = answer.get("data")
+    if not isinstance(rows, list) or not rows:
+        raise RequestError(f"/v1/models has no list of models in its field data: {str(rows)[:80]}")
+    out = []
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+            raise RequestError(f"/v1/models lists a model without an id: {str(row)[:80]}")
+        length = row.get("max_model_len")
+        if length is not None and (not isinstance(length, int) or isinstance(length, bool) or length < 1):
+            raise RequestError(f"/v1/models says max_model_len {str(length)[:40]!r} of {row['id'][:80]}")
+        root = row.get("root")
+        out.append(Card(row["id"], root if isinstance(root, str) and root else row["id"], length))
+    return out
 
 
 def _message(reply: httpx.Response) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from judgelab.engines.asking import (
 )
 from judgelab.engines.base import Choice, Completion, Identity, Request, probe_request
 from judgelab.engines.chat import ChatFormat
-from judgelab.engines.pool import Address, Pool, Server
+from judgelab.engines.pool import Address, Card, Pool, Server
 from judgelab.engines.registry import Entry, endpoints, lease
 from judgelab.errors import EngineError, PromptTooLong, RequestError
 from judgelab.judge import Judge
@@ -102,7 +103,7 @@ class ServerEngine:
                 await asyncio.to_thread(self.chat.load)
                 settings = self._settings
                 knob = "engine.endpoints" if settings.registry is None else f"engine.registry={settings.registry}"
-                pool = Pool(self._find, settings.timeout, self._probe, knob)
+                pool = Pool(self._find, settings.timeout, self._choose, self._probe, knob)
                 if settings.registry is not None:
                     self._lease = lease(Path(settings.registry), self._judge.name)
                     self._lease.__enter__()
@@ -136,6 +137,18 @@ class ServerEngine:
         if structured := structured_field(request):
             body["structured_outputs"] = structured
         return ids, labels, body
+
+    def _choose(self, url: str, cards: Sequence[Card]) -> Card:
+        """The model that is ours; another one would be judged under our judge's name."""
+        judge = self._judge
+        for card in cards:
+            if judge.is_served_as(card.id, card.root):
+                return card
+        offered = "; ".join(c.id if c.root == c.id else f"{c.id} (from {c.root})" for c in cards)
+        raise EngineError(
+            f"{url} serves {offered[:200]}, not judge={judge.name} ({judge.model or judge.path}): choose the judge "
+            f"that it serves, another server, or serve these weights with --served-model-name {judge.name}"
+        )
 
     async def _probe(self, pool: Pool, server: Server) -> None:
         """Refuse a server that does not hold its answers to a grammar: its verdicts would be free text."""

@@ -53,6 +53,7 @@ def resolve(settings: JudgeConfig) -> Judge:
         answer_prefix=settings.answer_prefix,
         thinking=thinking_of(settings),
         trust_remote_code=settings.trust_remote_code,
+        model=settings.model,
     )
 
 

@@ -82,3 +82,14 @@ def test_a_label_is_whole_if_it_is_a_label_and_text_if_it_was_not_cut(output, te
     assert (completion.text, completion.finish_reason) == (text, reason)
     assert (completion.prompt_tokens, completion.generated_tokens, completion.cached_tokens) == (11, 3, 2)
     assert (completion.probabilities is None) == (not labels)
+
+
+@pytest.mark.parametrize("value", [0.1, 3.0, 1e6, math.inf, math.nan])
+@pytest.mark.parametrize("output", [AB, FREE])
+def test_a_log_probability_above_zero_is_no_answer(output: Choice, value: float) -> None:
+    with pytest.raises(RequestError, match="as log-probability of label 'A'"):
+        label_probabilities(output, (7, 8), {7: value, 8: -1.0})
+
+
+def test_rounding_just_above_zero_is_certainty() -> None:
+    assert label_probabilities(FREE, (7, 8), {7: 5e-4, 8: -20.0})["A"] == 1.0

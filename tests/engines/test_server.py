@@ -22,6 +22,7 @@ from judgelab.engines.base import Choice, Completion, FreeText, Output, Request,
 from judgelab.engines.serve import server_arguments
 from judgelab.engines.server import ServerEngine
 from judgelab.errors import EngineError, PromptTooLong, RequestError
+from judgelab.judge import Judge
 from judgelab.records import Message
 from judgelab.settings import ServerConfig
 
@@ -53,6 +54,7 @@ class StandIn:
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.loading_until = 0.0
+        self.models: object = [{"id": "made-up", "root": "/models/served", "max_model_len": 4096}]
         stand_in = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -60,8 +62,7 @@ class StandIn:
 
             def do_GET(self) -> None:
                 loading = time.monotonic() < stand_in.loading_until
-                card = {"id": "served", "root": "/models/served", "max_model_len": 4096}
-                self.answer((503, {}) if loading else (200, {"data": [card]}))
+                self.answer((503, {}) if loading else (200, {"data": stand_in.models}))
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -125,12 +126,58 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"id": "made-up"},
+        {"id": "/elsewhere/weights/tiny", "root": "/elsewhere/weights/tiny"},
+        {"id": "acme/tiny-7b"},
+        {"id": "x", "root": "/hub/models--acme--tiny-7b/snapshots/abc"},
+    ],
+)
+def test_a_server_may_call_our_weights_by_several_names(card):
+    judge = Judge("made-up", Path("/weights/tiny"), "w", model="acme/tiny-7b")
+    assert judge.is_served_as(card["id"], card.get("root", ""))
+    assert not Judge("other", Path("/weights/large"), "w", model="acme/large-70b").is_served_as(*card.values())
+
+
+def test_a_server_of_another_model_is_refused_and_of_several_ours_is_asked(servers, complete):
+    servers[0].models = [{"id": "meta/Other-70B", "root": "/models/other"}]
+    with pytest.raises(EngineError, match=r"serves meta/Other-70B \(from /models/other\), not judge=made-up") as caught:
+        complete([servers[0].url], ask())
+    assert "--served-model-name made-up" in str(caught.value)
+    assert not servers[0].asked, "it was asked all the same"
+    servers[0].models = [{"id": "meta/Other-70B"}, {"id": "made-up", "root": "/x"}]
+    complete([servers[0].url], ask())
+    assert {body["model"] for body in servers[0].asked} == {"made-up"}
+
+
+@pytest.mark.parametrize(
+    ("models", "told"),
+    [
+        ([], "no list of models"),
+        (None, "no list of models"),
+        ({"id": "made-up"}, "no list of models"),
+        ([7], "a model without an id"),
+        ([{"root": "made-up"}], "a model without an id"),
+        ([{"id": "made-up", "max_model_len": "x"}], "max_model_len 'x' of made-up"),
+        ([{"id": "made-up", "max_model_len": -1}], "max_model_len '-1' of made-up"),
+    ],
+)
+def test_a_malformed_list_of_models_is_one_line(servers, complete, models, told):
+    servers[0].models = models
+    with pytest.raises(EngineError) as caught:
+        complete([servers[0].url], ask())
+    assert told in str(caught.value)
+    assert servers[0].url in str(caught.value)
+
+
 def test_a_verdict_over_http(servers, complete):
     (done,) = complete([servers[0].url + "/v1"], ask())
     assert (done.text, done.finish_reason, done.cached_tokens) == ("A", "stop", 16)
     assert done.probabilities == pytest.approx({"A": 0.7311, "B": 0.2689}, abs=1e-4)
     (body,) = servers[0].judged()
-    assert body["model"] == "served"
+    assert body["model"] == "made-up"
     assert body["structured_outputs"] == {"choice": ["A", "B"]}
     assert all(isinstance(token, int) for token in body["prompt"])
     assert (body["max_tokens"], body["repetition_penalty"], body["top_k"]) == (1, 1.0, 0)
