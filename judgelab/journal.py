@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -32,10 +32,11 @@ class Position:
 
 @dataclass(frozen=True)
 class Line:
-    """One whole line and where it stands."""
+    """One whole line, where it stands for a reader of the journal (`position`) and for a person (`place`)."""
 
     position: Position
     value: Mapping[str, Any]
+    place: str
 
 
 def writer_name() -> str:
@@ -100,18 +101,34 @@ def segments(folder: Path, stem: str) -> list[Path]:
     return sorted(folder.glob(f"{stem}*.jsonl"), key=lambda path: path.name)
 
 
-def read_segment(path: Path) -> Iterator[Line]:
-    """The whole lines of one file; a torn tail is skipped, a broken line before it is an error naming its place."""
+def read_segment(path: Path, bad: Callable[[str], None] | None = None) -> Iterator[Line]:
+    """The whole lines of one file; a torn tail is skipped.
+
+    A broken line before it is an error that names its place and the way out, or is handed to `bad` and left out.
+    """
     offset = 0
     with path.open("rb") as file:
         for number, raw in enumerate(file, 1):
             if raw.endswith(b"\n"):
                 try:
                     value = json.loads(raw)
-                except ValueError as error:
-                    raise JudgelabError(f"{path}:{number}: not a line this program wrote ({error})") from error
-                yield Line(Position(path.name, offset), value)
+                except (ValueError, RecursionError):
+                    value = None
+                if isinstance(value, dict):
+                    yield Line(Position(path.name, offset), value, f"{path}:{number}")
+                elif bad is not None:
+                    bad(f"{path}:{number}")
+                else:
+                    raise damaged(
+                        f"{path}:{number}", f"not a line this program wrote: {raw[:40].decode(errors='replace')!r}"
+                    )
             offset += len(raw)
+
+
+def damaged(place: str, why: str) -> JudgelabError:
+    """The error for a line that holds something else than it should, with the way out."""
+    number = place.rpartition(":")[2]
+    return JudgelabError(f"{place}: {why[:300]}; delete line {number} and launch again: what it held is made anew")
 
 
 def read_journal(folder: Path, stem: str) -> Iterator[Line]:

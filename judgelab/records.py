@@ -97,6 +97,10 @@ class Record:
         """Hold the invariant where every record is made."""
         if (self.verdict is None) == (self.unscored is None):
             raise ValueError(f"record {self.record_id}: exactly one of verdict and unscored must be given")
+        if self.verdict is not None and self.verdict not in self.subject.verdicts:
+            raise ValueError(f"record {self.record_id}: {self.verdict!r} is no verdict on a {self.subject.kind}")
+        if self.cell not in self.subject.cells:
+            raise ValueError(f"record {self.record_id}: {self.cell!r} is no cell of a {self.subject.kind}")
 
 
 def canonical_json(value: Any) -> str:

@@ -12,7 +12,7 @@ import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab.engines.cached import Tally
 from judgelab.errors import JudgelabError, UsageError
-from judgelab.journal import JournalWriter, read_journal, segments, write_atomic
+from judgelab.journal import JournalWriter, Line, damaged, read_journal, segments, write_atomic
 from judgelab.last import Last
 from judgelab.records import Record, content_hash
 
@@ -77,6 +77,13 @@ def _record_adapter() -> TypeAdapter[Record]:
     return TypeAdapter(Record)
 
 
+@cache
+def _launch_adapter() -> TypeAdapter[Launch]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Launch)
+
+
 def now() -> str:
     """UTC time, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -99,12 +106,16 @@ class RunDirectory:
     @property
     def manifest(self) -> dict[str, Any]:
         """The manifest as written; empty before the first launch."""
+        path = self.path / "manifest.json"
         try:
-            return dict(json.loads((self.path / "manifest.json").read_text(encoding="utf-8")))
+            found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
-        except ValueError as error:
-            raise JudgelabError(f"{self.path / 'manifest.json'} is damaged: {error}") from error
+        except (ValueError, RecursionError) as error:
+            raise _damaged_manifest(path, str(error)) from error
+        if (why := _fault(found)) is not None:
+            raise _damaged_manifest(path, why)
+        return dict(found)
 
     def claim(self, science: Science, config_yaml: str, about: Mapping[str, Any]) -> None:
         """Create the directory, or check that it holds this very science.
@@ -171,7 +182,7 @@ class RunDirectory:
         with JournalWriter(self.path, "launches") as writer:
             writer.append(asdict(launch))
         with self._manifest_lock():
-            launches = [_launch(line.value) for line in read_journal(self.path, "launches")]
+            launches = [_launch(line) for line in read_journal(self.path, "launches")]
             launches.sort(key=lambda each: each.started)
             totals: dict[str, Tally] = {}
             for each in launches:
@@ -203,17 +214,61 @@ _RECORDS: Last[Mapping[str, Record]] = Last()
 def _read(path: Path) -> Mapping[str, Record]:
     found: dict[str, Record] = {}
     for line in read_journal(path, "records"):
-        record = _record_adapter().validate_python(line.value)
+        try:
+            record = _record_adapter().validate_python(line.value)
+        except ValueError as error:
+            raise damaged(line.place, f"not a record: {_first_fault(error)}") from error
         known = found.get(record.record_id)
         if known is None or known.verdict is None:
             found[record.record_id] = record
     return found
 
 
-def _launch(value: Mapping[str, Any]) -> Launch:
-    values = {f.name: value[f.name] for f in fields(Launch) if f.name in value}
-    values["tallies"] = {purpose: Tally(**tally) for purpose, tally in value["tallies"].items()}
-    return Launch(**values)
+def _fault(manifest: Any) -> str | None:
+    """What a manifest lacks of what every reader relies on."""
+    if not isinstance(manifest, dict):
+        return "it is no object"
+    science = manifest.get("science")
+    if not isinstance(science, dict):
+        return "it has no object science"
+    for name in ("protocol", "dataset", "judge", "engine"):
+        if not isinstance(science.get(name), dict):
+            return f"it has no object science.{name}"
+    for part, name in (("protocol", "name"), ("dataset", "name"), ("judge", "name"), ("engine", "kind")):
+        if not isinstance(science[part].get(name), str):
+            return f"science.{part}.{name} is no text"
+    for name, value in (("science.seed", science.get("seed")), ("n_items", manifest.get("n_items"))):
+        if not isinstance(value, int):
+            return f"{name} is no whole number"
+    if not isinstance(manifest.get("launches"), list):
+        return "it has no list launches"
+    return None
+
+
+def _damaged_manifest(path: Path, why: str) -> JudgelabError:
+    return JudgelabError(
+        f"{path} is damaged ({why}): move it away and launch the same command again, which writes it anew and keeps "
+        "the records"
+    )
+
+
+def _launch(line: Line) -> Launch:
+    try:
+        launch: Launch = _launch_adapter().validate_python(line.value)
+    except ValueError as error:
+        raise damaged(line.place, f"not the account of a launch: {_first_fault(error)}") from error
+    return launch
+
+
+def _first_fault(error: ValueError) -> str:
+    """The first thing that is wrong with a value, and where in it."""
+    from pydantic import ValidationError
+
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
 
 
 def find_runs(paths: Iterable[Path]) -> list[RunDirectory]:

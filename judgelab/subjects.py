@@ -1,13 +1,14 @@
 """What was judged, as a record keeps it: all that figures and reports need beside the verdict.
 
-Invariant: a subject repeats what it needs of the item, so that no figure ever goes back to the data set.
+Invariant: a subject repeats what it needs of the item, so that no figure ever goes back to the data set. Each kind
+names the verdicts that can be given of it and the cells that its records stand in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Triplet:
     candidate_source: str = "template"
     flags: tuple[str, ...] = ()
     kind: Literal["triplet"] = "triplet"
+    verdicts: ClassVar[frozenset[str]] = frozenset(("CORRECT", "INCORRECT", "NOT_ATTEMPTED"))
+    cells: ClassVar[frozenset[str]] = frozenset(("oo", "os", "so", "ss"))
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Sheet:
     failures: tuple[str, ...] = ()
     pages: Mapping[str, int] | None = None
     kind: Literal["sheet"] = "sheet"
+    verdicts: ClassVar[frozenset[str]] = frozenset(("assigned",))
+    cells: ClassVar[frozenset[str]] = frozenset(("nuggets",))
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Duel:
     vote: str | None = None
     language: str | None = None
     kind: Literal["duel"] = "duel"
+    verdicts: ClassVar[frozenset[str]] = frozenset(("model_a", "tie", "model_b"))
+    cells: ClassVar[frozenset[str]] = frozenset(("ab", "ba"))
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,8 @@ class Profile:
     ratings: Mapping[str, int]
     language: str | None = None
     kind: Literal["profile"] = "profile"
+    verdicts: ClassVar[frozenset[str]] = frozenset(("rated",))
+    cells: ClassVar[frozenset[str]] = frozenset(("query",))
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,8 @@ class Trial:
     steps: tuple[Step, ...] = ()
     stopped_early: bool = False
     kind: Literal["trial"] = "trial"
+    verdicts: ClassVar[frozenset[str]] = frozenset(("True", "False"))
+    cells: ClassVar[frozenset[str]] = frozenset(("judged", "none", "reference"))
 
 
 Subject = Triplet | Sheet | Duel | Profile | Trial

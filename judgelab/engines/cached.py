@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgelab.engines.base import Answer, Completion, Engine, Request, request_key
-from judgelab.journal import JournalWriter, Position, read_journal, read_segment, segments, write_atomic
+from judgelab.journal import JournalWriter, Line, Position, read_segment, segments, write_atomic
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+log = logging.getLogger(__name__)
 
 STEM = "calls"
 
@@ -47,8 +54,9 @@ class CallCache:
         self._known: dict[str, Completion] = {}
         self._writer = JournalWriter(folder, STEM)
         self._named = False
-        for line in read_journal(folder, STEM):
-            self._known.setdefault(line.value["key"], Completion(**line.value["completion"]))
+        for path in segments(folder, STEM):
+            for key, completion in _calls(path):
+                self._known.setdefault(key, completion)
 
     def get(self, key: str) -> Completion | None:
         """The stored completion, if any."""
@@ -74,6 +82,37 @@ class CallCache:
         self._named = True
 
 
+@cache
+def _completion() -> TypeAdapter[Completion]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Completion)
+
+
+def _call(line: Line) -> tuple[str, Completion] | None:
+    """Key and completion of a line; None for one that is no call."""
+    key = line.value.get("key")
+    try:
+        completion = _completion().validate_python(line.value.get("completion"))
+    except ValueError:
+        return None
+    return (key, completion) if isinstance(key, str) else None
+
+
+def _calls(path: Path) -> Iterator[tuple[str, Completion]]:
+    """The calls of a segment. Lines that are none are left out with a warning: what a cache has lost is asked again."""
+    bad: list[str] = []
+    for line in read_segment(path, bad.append):
+        if (call := _call(line)) is not None:
+            yield call
+        else:
+            bad.append(line.place)
+    if bad:
+        log.warning(
+            "%s is no call and is left out (%d such lines; judgelab cache compact drops them)", bad[0], len(bad)
+        )
+
+
 def compact(folder: Path) -> int:
     """Merge the segments of a cache folder into one and drop duplicates; returns the number of calls kept.
 
@@ -84,9 +123,10 @@ def compact(folder: Path) -> int:
     writer = JournalWriter(folder, f"{STEM}-0-compacted")
     with writer:
         for path in paths:
-            for line in read_segment(path):
-                if line.value["key"] not in seen:
-                    seen.add(line.value["key"])
+            for line in read_segment(path, bad=lambda _: None):
+                call = _call(line)
+                if call is not None and call[0] not in seen:
+                    seen.add(call[0])
                     writer.append(line.value)
     for path in paths:
         path.unlink()
