@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
-import socket
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -22,6 +20,7 @@ from judgelab.engines.cached import Tally
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import JournalWriter, Line, damaged, read_journal, segments, write_atomic
 from judgelab.last import Last
+from judgelab.lock import held
 from judgelab.records import Record, content_hash
 
 if TYPE_CHECKING:
@@ -137,24 +136,9 @@ class RunDirectory:
                     f"it has {found.get(name)!r}, this run has {value!r}"
                 )
 
-    @contextmanager
-    def lock(self, shard: str | None) -> Iterator[None]:
-        """Hold the run (or one shard of it) for this process; a second one is told who works on it."""
-        name = ".lock" if shard is None else f".lock-{shard.replace('/', '-of-')}"
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / name).open("a+", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                file.seek(0)
-                raise JudgelabError(
-                    f"{self.path} is being worked on by {file.read().strip() or 'another process'}; "
-                    "wait for it, or split the run with shard=k/n"
-                ) from error
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()} since {now()}")
-            file.flush()
-            yield
+    def lock(self, shard: str | None) -> AbstractContextManager[None]:
+        """Hold the run (or one shard of it) for this process (`lock.held`)."""
+        return held(self.path, shard)
 
     def append(self, records: Iterable[Record]) -> None:
         """Store the records of one item together; they are on disk when this returns."""
