@@ -63,6 +63,14 @@ class Link:
         """The supervisor's process id, which is also its session's."""
         return self._process.pid
 
+    @property
+    def killed_by(self) -> str | None:
+        """The signal that ended the worker, by name; None while it lives, or if it ended by itself."""
+        status = self._process.returncode
+        # The supervisor exits with the worker's status, of which the system keeps the last byte.
+        number = -status if status is not None and status < 0 else 256 - status if status else 0
+        return signal.Signals(number).name if number in set(signal.Signals) else None
+
     def call(self, message: Mapping[str, Any]) -> tuple[int, Future[dict[str, Any]]]:
         """Ask; the question's number (to abort it by) and the future of its answer."""
         number = next(self._ids)

@@ -233,6 +233,9 @@ class VllmEngine:
             return ""
 
     def _death(self, link: Link, what: str = "died") -> str:
+        if (number := link.killed_by) is not None:
+            memory = " (out of memory?)" if number == "SIGKILL" else ""
+            return f"vLLM {what}: its process was killed by {number}{memory}; see {self._log}"
         cause = last_error(self._log_text(link))
         return f"vLLM {what}{f': {cause}' if cause else ''}; see {self._log}"
 

@@ -175,6 +175,30 @@ def test_describe_says_what_runs(engine, answer):
 
 
 @pytest.mark.vllm
+def test_a_worker_that_is_killed_is_told_as_such(script_env, tmp_path):
+    code = (
+        "import asyncio, os, psutil\nfrom pathlib import Path\n"
+        "from judgelab.engines.vllm import VllmEngine\nfrom judgelab.judge import Judge\n"
+        "from judgelab.settings import VllmConfig\n"
+        "from judgelab.engines.base import FreeText, Request, Sampling\nfrom judgelab.records import Message\n"
+        "judge = Judge('j', Path(os.environ['JUDGE_PATH']), 'w', max_model_len=512)\n"
+        "engine = VllmEngine(judge, VllmConfig(), Path('engine.log'), 0)\n"
+        "ask = Request((Message('user', 'Count to a thousand.'),), FreeText(), Sampling(400), 'test')\n"
+        "async def main():\n"
+        "    task = asyncio.create_task(engine.complete(ask))\n"
+        "    while not (engine._link and psutil.Process(engine._link.pid).children()):\n"
+        "        await asyncio.sleep(0.05)\n"
+        "    psutil.Process(engine._link.pid).children()[0].kill()\n"
+        "    try:\n        await task\n    except Exception as error:\n        print(error)\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=script_env, cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert "its process was killed by SIGKILL (out of memory?); see" in done.stdout, done.stderr[-2000:]
+
+
+@pytest.mark.vllm
 def test_a_dead_engine_fails_what_waits_and_what_comes(engine, all_gone):
     # The last one on the shared engine: it does not come back.
     tree = psutil.Process(engine._link.pid).children(recursive=True)
