@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from judgelab import composition
 from judgelab import config as cfg
+from judgelab.drain import Drain
 from judgelab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, JudgelabError, UsageError
 
 if TYPE_CHECKING:
@@ -150,17 +151,24 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(words: Sequence[str]) -> int:
     """`judgelab run`: also what `experiments/run.py` calls. Returns the worst exit code of the runs made."""
+    with Drain.installed() as drain:
+        return _run(words, drain)
+
+
+def _run(words: Sequence[str], drain: Drain) -> int:
     words = composition.open_keys(words)
     if any(word in ("--help", "-h", "--hydra-help") for word in words):
         groups = {g: ", ".join(cfg.options(g)) or "-" for g in (*cfg.GROUPS, "experiment")}
         print(RUN_HELP.format(**groups))
         return EXIT_OK
     try:
-        composition.check([word for word in words if not word.startswith("-") and "=" in word])
+        words = composition.arrange(words)
+        multirun = bool({"-m", "--multirun"} & {*words})
+        composition.check([word for word in words if not word.startswith("-") and "=" in word], multirun)
     except JudgelabError as error:
         return _fail(error)
     stray = [word for word in words if not word.startswith("-") and "=" not in word]
-    if stray and not any(word.startswith("-") for word in words):
+    if stray and not {"--cfg", "-c", "--info", "-i", "--package", "-p"} & {*words}:
         return _fail(UsageError(f"cannot read {stray[0]!r}: write overrides as key=value (judgelab run --help)"))
     import hydra
 
@@ -169,8 +177,10 @@ def run(words: Sequence[str]) -> int:
     here = os.getpid()
 
     def task(composed: Any) -> None:
+        if drain.requested and codes:
+            return  # told once is enough: the runs that are left are not begun
         try:
-            _run_one(composed)
+            _run_one(composed, drain)
         except (JudgelabError, OSError) as error:
             codes.append(_fail(error if isinstance(error, JudgelabError) else _from_system(error)))
             if os.getpid() != here:
@@ -184,7 +194,7 @@ def run(words: Sequence[str]) -> int:
     return max(codes, default=EXIT_OK)
 
 
-def _run_one(composed: Any) -> None:
+def _run_one(composed: Any, drain: Drain) -> None:
     import asyncio
 
     from hydra.core.hydra_config import HydraConfig
@@ -194,7 +204,7 @@ def _run_one(composed: Any) -> None:
 
     config = composition.from_hydra(composed)
     sweep = HydraConfig.get().mode is RunMode.MULTIRUN
-    result = asyncio.run(run_async(config, signals=True, fetch=_fetch_embedded, page=not sweep))
+    result = asyncio.run(run_async(config, drain=drain, fetch=_fetch_embedded, page=not sweep))
     if result.summary is None:
         _say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
         return

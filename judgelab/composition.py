@@ -6,6 +6,7 @@ dataclasses.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
 from collections.abc import Sequence
@@ -57,43 +58,101 @@ def _register_launchers() -> None:
         Plugins.instance().register(kind)
 
 
+# What Hydra would do beside our run directory.
+CLOSED_KEYS = ("hydra.run.", "hydra.sweep.", "hydra.output_subdir", "hydra.job.chdir", "hydra.runtime.")
+
+
 def open_keys(overrides: Sequence[str]) -> list[str]:
     """Overrides with `++` put before keys whose names are not ours to list (`engine.args.max_num_seqs=8`)."""
     return [f"++{each}" if each.startswith(OPEN_KEYS) else each for each in overrides]
 
 
-def check(overrides: Sequence[str]) -> None:
-    """Compose every override's first choice and turn what Hydra says into one line with the nearest valid key."""
+def arrange(words: Sequence[str]) -> list[str]:
+    """The words of `judgelab run` with the options in front, as Hydra wants them; UsageError for a strange one."""
+    options, overrides = [], []
+    rest = iter(words)
+    for word in rest:
+        if not word.startswith("-"):
+            overrides.append(word)
+        elif word in ("-m", "--multirun", "--resolve"):
+            options.append(word)
+        elif word in ("--cfg", "-c", "--info", "-i", "--package", "-p"):
+            options += [word, next(rest, "job")]
+        else:
+            raise UsageError(f"no option {word}: there are -m, --cfg job, --resolve and --help; settings are key=value")
+    multirun = {"-m", "--multirun"} & {*options}
+    if multirun and (shown := {"--cfg", "-c", "--info", "-i"} & {*options}):
+        raise UsageError(f"{min(shown)} shows one config: leave out {min(multirun)}, and give each key one value")
+    if (kind := dict(itertools.pairwise(options)).get("--cfg")) not in (None, "job", "hydra", "all"):
+        raise UsageError(f"--cfg {kind}: must be job, hydra or all")
+    return [*options, *overrides]
+
+
+def check(overrides: Sequence[str], multirun: bool = False) -> None:
+    """Compose each value of every override and turn what Hydra says into one line with the nearest valid key."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
+    from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
     except HydraException as error:
         raise UsageError(f"cannot read the overrides: {_one_line(str(error))} (form: key=value)") from error
-    single = []
-    for text, override in zip(overrides, parsed, strict=True):
+    first: list[str] = []
+    others: list[tuple[int, str]] = []
+    for place, (text, override) in enumerate(zip(overrides, parsed, strict=True)):
+        key = override.key_or_group
+        if text.startswith("+") and not key.startswith(OPEN_KEYS):
+            raise UsageError(f"no setting {key!r}{config.nearest(key, _keys([]))}")
+        if key.startswith(CLOSED_KEYS):
+            raise UsageError(f"{key} is set by judgelab: what a run leaves lies in its run directory (knob: runs_dir=)")
+        if key in config.GROUPS and override.value() is None and not override.is_delete():
+            raise UsageError(f"{key}={text.partition('=')[2]}: choose one of {', '.join(config.options(key))}")
         if override.is_sweep_override():
-            first = next(iter(override.sweep_string_iterator()), "null")
-            text = f"{text.partition('=')[0]}={first}"
-        single.append(text)
+            if not multirun:
+                raise UsageError(f"{text}: several values are several runs: add -m")
+            values = [f"{text.partition('=')[0]}={each}" for each in override.sweep_string_iterator()]
+            others += [(place, each) for each in values[1:]]
+            text = values[0] if values else f"{text.partition('=')[0]}=null"
+        first.append(text)
+    base = _compose(first)
     try:
-        compose(single)
+        made = [from_hydra(base)]
+        for place, text in others:
+            key, _, value = text.lstrip("+").partition("=")
+            if "." in key or key not in config.GROUPS:  # a setting: no need to compose, which takes a quarter second
+                one = base.copy()
+                OmegaConf.update(one, key, OmegaConf.create(f"x: {value}").x)
+            else:
+                one = _compose([*first[:place], text, *first[place + 1 :]])
+            made.append(from_hydra(one))
     except (HydraException, OmegaConfBaseException) as error:
-        raise UsageError(_explain(error, single)) from error
+        raise UsageError(f"{text}: {_explain(error, first)}" if others else _explain(error, first)) from error
+    if multirun:
+        for each in made:
+            config.validate(each)
 
 
-def compose(overrides: Sequence[str]) -> Config:
-    """The Config that these overrides make of `conf/config.yaml`."""
+def _compose(overrides: Sequence[str]) -> Any:
     from hydra import compose as hydra_compose
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
 
     register()
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(config.conf_dir()), version_base="1.3"):
-        return from_hydra(hydra_compose("config", overrides=list(overrides)))
+    try:
+        with initialize_config_dir(str(config.conf_dir()), version_base="1.3"):
+            return hydra_compose("config", overrides=list(overrides))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UsageError(_explain(error, overrides)) from error
+
+
+def compose(overrides: Sequence[str]) -> Config:
+    """The Config that these overrides make of `conf/config.yaml`; UsageError in one line for what cannot be."""
+    return from_hydra(_compose(overrides))
 
 
 def from_hydra(composed: Any) -> Config:
@@ -119,12 +178,14 @@ def _explain(error: Exception, overrides: Sequence[str]) -> str:
         group, _, name = missing[1].rpartition("/")
         return (
             f"no {group} {name!r}{config.nearest(name, config.options(group))}"
-            if group in config.GROUPS
+            if group in (*config.GROUPS, "experiment")
             else f"no config {missing[1]!r}"
         )
     if key := re.search(r"Key '([^']+)' (?:is not in struct|not in '\w+')", text):
         full = re.search(r"full_key: (\S+)", text)
         name = full[1] if full else key[1]
+        if name in config.PROTOCOLS:
+            return f"no setting {name!r}: settings of a protocol are protocol.KEY=VALUE"
         return f"no setting {name!r}{config.nearest(name, _keys(overrides))}"
     if group := re.search(r"Could not override '([^']+)'", text):
         return f"no setting {group[1]!r}{config.nearest(group[1], _keys(overrides))}"

@@ -202,6 +202,8 @@ def validate(config: Config) -> None:
     name = config.dataset.name
     plain_name = bool(name) and name not in (".", "..") and not re.search(r"[/\\\x00-\x1f]", name)
     need(plain_name, "dataset.name", repr(name), "a plain name: it names a folder of the run")
+    for key in ("runs_dir", "cache_dir"):
+        need(getattr(config, key) != "", key, "''", "a folder")
     need(config.seed >= 0, "seed", config.seed, "0 or more")
     need(config.limit is None or config.limit > 0, "limit", config.limit, "a positive number, or null for all")
     need(config.in_flight > 0, "in_flight", config.in_flight, "at least one call at a time")

@@ -6,8 +6,6 @@ Invariant: nothing is loaded or asked that the records and the call cache alread
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 import socket
 import threading
 import time
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from judgelab import config as cfg
+from judgelab.drain import Drain
 from judgelab.engines.cached import CachedEngine, CallCache, Fresh
 from judgelab.errors import Drained, JudgelabError, UsageError
 from judgelab.items import Item
@@ -70,15 +69,18 @@ def run(config: Config) -> Result:
 async def run_async(
     config: Config,
     *,
-    signals: bool = False,
+    drain: Drain | None = None,
     fetch: Callable[[JudgeConfig], None] | None = None,
     evidence: Path | None = None,
     page: bool = True,
 ) -> Result:
-    """As `run`, inside the caller's event loop. With `signals`, SIGINT, SIGTERM and SIGUSR1 drain the run. Without
-    `page`, an analysis other than the default one gets its numbers alone (see `scoring.score`)."""
+    """As `run`, inside the caller's event loop. `drain` may stop it. Without `page`, an analysis other than the default
+    one gets its numbers alone (see `scoring.score`)."""
+    drain = drain or Drain()
+    drain.check("nothing was begun")
     plan_ = await asyncio.to_thread(plan, config, fetch, evidence)
     config, run_ = plan_.config, plan_.run
+    drain.check("nothing was judged in this launch; the same command begins")
     with run_.lock(config.shard):
         about = {
             **about_this_process(),
@@ -92,19 +94,20 @@ async def run_async(
         todo = plan_.todo(stored)
         with Watch(run_.path, config.shard) if todo else nullcontext() as watch:
             if watch:
-                await _work(plan_, todo, stored, signals, watch)
+                await _work(plan_, todo, stored, drain, watch)
                 stored = run_.records()
             if missing := plan_.missing(stored):
                 return Result(run_.path, None, missing)
             from judgelab.scoring import Analysis, is_default, score, summary_path
 
             analysis = Analysis(config.analysis, analysis_of(config.protocol))
-            summary = score(run_, analysis, page)
+            with drain.interrupting(f"every record is there; judgelab score {run_.path} computes the figures"):
+                summary = score(run_, analysis, page)
             figures = run_.path if is_default(run_, analysis) else summary_path(run_, analysis).parent
             return Result(run_.path, summary, 0, figures)
 
 
-async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record], signals: bool, watch: Watch) -> None:
+async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record], drain: Drain, watch: Watch) -> None:
     config, run_ = plan_.config, plan_.run
     asker = CachedEngine(plan_.engine, CallCache(plan_.cache, plan_.engine.identity.canonical()), config.in_flight)
     again = {
@@ -113,10 +116,7 @@ async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record],
         if config.retry_failed and any(i in stored for i in plan_.protocol.record_ids(item))
     }
     stop = asyncio.Event()
-    if signals:
-        loop = asyncio.get_running_loop()
-        for number in drain_signals():
-            loop.add_signal_handler(number, stop.set)
+    loop = asyncio.get_running_loop()
     started, clock, ended = now(), time.monotonic(), "failed"
 
     def report(progress: Progress) -> None:
@@ -124,7 +124,10 @@ async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record],
         watch.update(progress.done, progress.items)
 
     try:
-        with Display(f"{plan_.science.protocol['name']} on {config.dataset.name}", asker) as display:
+        with (
+            drain.waking(lambda: loop.call_soon_threadsafe(stop.set)),
+            Display(f"{plan_.science.protocol['name']} on {config.dataset.name}", asker) as display,
+        ):
             outcome: Outcome = await run_items(
                 plan_.protocol,
                 todo,
@@ -163,14 +166,6 @@ async def _work(plan_: Plan, todo: Sequence[Item], stored: Mapping[str, Record],
         )
 
 
-def drain_signals() -> tuple[signal.Signals, ...]:
-    """The signals that drain a run. In a submitit job its own warning is one, and SIGTERM, which `scancel` and
-    preemption send with it, is left to submitit."""
-    if "SUBMITIT_EXECUTOR" in os.environ:
-        return (signal.SIGINT, signal.SIGUSR1, signal.SIGUSR2)
-    return (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-
-
 def check_unscored(result: Result, limit: float) -> None:
     """Raise JudgelabError if the share of judgments without verdict passes `limit` (no_candidate not counted)."""
     if result.summary is None:
@@ -186,4 +181,8 @@ def check_unscored(result: Result, limit: float) -> None:
             "judge.max_model_len, max_unscored)"
         )
     if not asked:
-        raise UsageError(f"no item could be judged: every record in {result.path} is no_candidate")
+        raise UsageError(
+            f"no item could be judged: none in {result.path} has an admissible wrong answer (reason no_candidate): try "
+            "another swap (protocol.swap=), candidates by the judge (protocol.candidates=model), or, where the judge "
+            "knows no answer at all, another judge"
+        )

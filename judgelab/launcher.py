@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hydra_plugins.hydra_submitit_launcher.submitit_launcher import BaseSubmititLauncher
 
 from judgelab import composition
+from judgelab.drain import Drain
 from judgelab.errors import EXIT_OK, Drained, JudgelabError, UsageError
 from judgelab.provenance import code_hash
 
@@ -100,8 +101,9 @@ def work(overrides: Sequence[str]) -> int:
 
     from judgelab.experiment import check_unscored, run_async
 
-    config = composition.compose(overrides)
-    result = asyncio.run(run_async(config, signals=True, page=False))
+    with Drain.installed() as drain:
+        config = composition.compose(overrides)
+        result = asyncio.run(run_async(config, drain=drain, page=False))
     check_unscored(result, config.max_unscored)
     return EXIT_OK
 
@@ -115,7 +117,8 @@ class _Launcher(BaseSubmititLauncher):  # type: ignore[misc]
         A combination that cannot work stops the sweep before anything is submitted.
         """
         try:
-            return self._launch(job_overrides, initial_job_idx)
+            with Drain.suspended():
+                return self._launch(job_overrides, initial_job_idx)
         except JudgelabError as error:
             # Hydra would show its own stack; what the user can mend is one line here as everywhere.
             say(f"judgelab: {' '.join(str(error).split())}")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from judgelab.comparison import Comparison, compare
 from judgelab.config import load
+from judgelab.drain import Drain
 from judgelab.errors import JudgelabError, UsageError
 from judgelab.experiment import run_async
 from judgelab.planning import plan
@@ -39,5 +40,6 @@ def reproduce(run: RunDirectory, output: Path | None) -> Comparison:
             raise JudgelabError(
                 f"{run.path} cannot be reproduced: its {name} was {before!r} and is {planned[name]!r} here"
             )
-    result = asyncio.run(run_async(fresh, signals=True, evidence=evidence))
+    with Drain.installed() as drain:
+        result = asyncio.run(run_async(fresh, drain=drain, evidence=evidence))
     return compare([run, RunDirectory(result.path)], AnalysisConfig())

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from judgelab.cli import main
+
 FAST = ["engine=scripted", "limit=6", "analysis.resamples=200"]
 
 
@@ -272,3 +274,39 @@ def test_thresholds_over_finished_calls_ask_nothing(tmp_path: Path) -> None:
     assert swept.returncode == 0, swept.stderr
     assert (run / "manifest.json").read_bytes() == before, "a launch was made"
     assert len(list((run / "analysis").iterdir())) == 2 + 100  # the default one, the first command, the points
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["protocol=null"], "protocol=null: choose one of nuggets, sage, swapped"),
+        (["limit=1,2"], "limit=1,2: several values are several runs: add -m"),
+        (["--foo"], "no option --foo"),
+        (["--config-name", "foo"], "no option --config-name"),
+        (["--cfg", "foo"], "--cfg foo: must be job, hydra or all"),
+        (["-m", "--cfg", "job"], "leave out -m"),
+        (["hydra.run.dir=/etc"], "hydra.run.dir is set by judgelab"),
+        (["+foo=1"], "no setting 'foo'"),
+        (["nuggets.source=pages"], "settings of a protocol are protocol.KEY=VALUE"),
+        (["runs_dir="], "runs_dir='': a folder"),
+        (["experiment=nq_type"], "no experiment 'nq_type'; did you mean 'nq_type_preserving'?"),
+        (["-m", "seed=0,1,x"], "seed=x"),
+        (["seed=0,1,-2", "-m"], "seed=-2"),
+        (["-m", "dataset=demo,sciq,nope"], "no dataset 'nope'"),
+    ],
+)
+def test_what_hydra_would_say_in_many_lines_is_one(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "engine=scripted", *words]) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("judgelab: ")
+    assert told in line
+    assert not said.out
+
+
+def test_overrides_may_stand_on_both_sides_of_m(tmp_path: Path) -> None:
+    done = judgelab(tmp_path, "run", "engine=scripted", "-m", "seed=0,1", "limit=2", "analysis.resamples=200")
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "runs").glob("swapped/*/*/*"))) == 2
