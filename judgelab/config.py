@@ -72,7 +72,7 @@ def preset(group: str, name: str, **changes: Any) -> Any:
     if group not in GROUPS:
         raise UsageError(f"no config group {group!r}{nearest(group, GROUPS)}")
     path = conf_dir() / group / f"{name}.yaml"
-    if not path.is_file():
+    if name not in options(group) or not path.is_file():
         raise UsageError(f"no {group} {name!r}{nearest(name, options(group))}")
     values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     values.pop("defaults", None)

@@ -75,9 +75,9 @@ def test_mistakes_are_one_line(overrides: list[str], parts: list[str]) -> None:
 
 
 def test_sweeps_are_checked_too() -> None:
-    composition.check(["protocol.swap=alias,type_changing", "seed=range(0,3)"])
+    composition.check(["protocol.swap=alias,type_changing", "seed=range(0,3)"], multirun=True)
     with pytest.raises(UsageError, match=r"did you mean 'protocol\.swap'"):
-        composition.check(["protocol.swp=alias,type_changing"])
+        composition.check(["protocol.swp=alias,type_changing"], multirun=True)
 
 
 @pytest.mark.parametrize(
