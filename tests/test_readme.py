@@ -37,8 +37,9 @@ JUDGELAB = [c for c in commands() if c.startswith("judgelab ")]
 
 @pytest.mark.parametrize("text", [c for c in JUDGELAB if c.startswith("judgelab run")])
 def test_run_commands_compose(text: str) -> None:
-    overrides = [word for word in shlex.split(text)[2:] if "=" in word and not word.startswith("hydra")]
-    composition.check(overrides)
+    words = composition.arrange(shlex.split(text)[2:])
+    overrides = [word for word in words if "=" in word and not word.startswith("hydra")]
+    composition.check(overrides, multirun="-m" in words)
 
 
 @pytest.mark.parametrize("text", [c for c in JUDGELAB if not c.startswith("judgelab run")])
