@@ -111,6 +111,12 @@ def _lookup(table: Mapping[str, Any], name: Any, where: str) -> Any:
     return table[name]
 
 
+def protocol_of(values: Mapping[str, Any], where: str) -> ProtocolConfig:
+    """Protocol settings of plain values, its `name` among them; UsageError names the field that does not fit."""
+    settings: ProtocolConfig = _settings("protocol", values, where)
+    return settings
+
+
 def protocol_class(name: str) -> type[ProtocolConfig]:
     """The settings class of a protocol; UsageError for an unknown one."""
     kind: type[ProtocolConfig] = _lookup(PROTOCOLS, name, "protocol name")

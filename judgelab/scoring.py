@@ -113,7 +113,9 @@ def protocol_of(run: RunDirectory, own: Mapping[str, Any]) -> ProtocolConfig:
     for name in own:
         if name not in defaults:
             raise UsageError(f"protocol.{name} changes records: it needs a run{cfg.nearest(name, list(defaults))}")
-    return replace(stored, **{**defaults, **own})
+    if not own:
+        return replace(stored, **defaults)
+    return cfg.protocol_of(cfg.plain(stored) | cfg.plain(defaults) | cfg.plain(own), "protocol")
 
 
 def _figures(

@@ -11,6 +11,7 @@ import pytest
 
 from judgelab import Config, run, scoring
 from judgelab.config import preset
+from judgelab.errors import UsageError
 from judgelab.last import Last
 from judgelab.scoring import Analysis, figures_of
 from judgelab.settings import AnalysisConfig, NuggetsConfig, ScriptedConfig
@@ -106,3 +107,30 @@ def test_points_of_a_sweep_are_rows_of_the_table(
     assert len(rows) == len(told)
     for row, part in zip(rows, told, strict=True):
         assert part in row
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ({"tie_threshold": "abc"}, "protocol: tie_threshold: Input should be a valid number"),
+        ({"tie_threshold": [1]}, "protocol: tie_threshold"),
+        ({"tie_threshold": 2}, "protocol.tie_threshold=2.0: must be from 0 to 1"),
+        ({"tie_threshold": float("nan")}, "protocol.tie_threshold=nan"),
+        ({"criterion": "zzz"}, "protocol: criterion: Input should be 'equal_shares', 'agreement' or 'kappa'"),
+        ({"folds": 2.5}, "protocol: folds"),
+        ({"source": "pages"}, "protocol.source changes records"),
+    ],
+)
+def test_an_analysis_that_means_nothing_is_one_line(finished: RunDirectory, own: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        figures_of(finished, Analysis(FEW, own))
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_text_and_typed_values_are_the_same_analysis(finished: RunDirectory) -> None:
+    from judgelab.scoring import summary_path
+    from judgelab.settings.nuggets import Criterion
+
+    typed = summary_path(finished, Analysis(FEW, {"criterion": Criterion.kappa, "tie_threshold": 0.1}))
+    assert typed == summary_path(finished, Analysis(FEW, {"criterion": "kappa", "tie_threshold": 0.1}))
