@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from judgelab.errors import UsageError
 from judgelab.settings import (
@@ -186,8 +186,26 @@ def _numbers(settings: Any, prefix: str = "") -> Iterator[tuple[str, float]]:
             yield from _numbers(value, f"{prefix}{f.name}.")
 
 
+def _check_kinds(config: Config) -> None:
+    """Refuse what YAML and overrides cannot hold but Python can: text for a number, None for a group."""
+    from pydantic import TypeAdapter, ValidationError
+
+    hints = get_type_hints(Config)
+    for f in fields(Config):
+        value = getattr(config, f.name)
+        if f.name in (*GROUPS, "analysis"):
+            if not isinstance(value, hints[f.name]):
+                raise UsageError(f"{f.name}={value!r:.80}: settings are expected, such as preset({f.name!r}, NAME)")
+            continue
+        try:
+            TypeAdapter(hints[f.name]).validate_python(value, strict=True)
+        except ValidationError as error:
+            raise UsageError(f"{f.name}={value!r:.80}: {error.errors()[0]['msg']}") from error
+
+
 def validate(config: Config) -> None:
     """Refuse values that no part could work with; UsageError names the key."""
+    _check_kinds(config)
 
     def need(good: bool, key: str, value: Any, what: str) -> None:
         if not good:

@@ -193,3 +193,29 @@ def test_values_that_no_run_could_have_name_their_key(override: str, key: str) -
     config = composition.compose(["engine=scripted", override])
     with pytest.raises(UsageError, match=re.escape(key)):
         cfg.validate(config)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"limit": "x"}, "limit='x': Input should be a valid integer"),
+        ({"limit": "3"}, "limit='3'"),
+        ({"seed": None}, "seed=None"),
+        ({"seed": True}, "seed=True"),
+        ({"in_flight": 2.5}, "in_flight=2.5"),
+        ({"runs_dir": 7}, "runs_dir=7"),
+        ({"engine": None}, "engine=None: settings are expected, such as preset('engine', NAME)"),
+        ({"protocol": "swapped"}, "protocol='swapped': settings are expected"),
+        ({"analysis": {}}, "analysis={}: settings are expected"),
+    ],
+)
+def test_values_of_another_kind_from_python_name_their_field(change: dict[str, object], told: str) -> None:
+    config = Config(
+        dataset=cfg.preset("dataset", "demo"),
+        judge=cfg.preset("judge", "smollm2-135m"),
+        engine=cfg.preset("engine", "scripted"),
+    )
+    cfg.validate(config)
+    with pytest.raises(UsageError) as caught:
+        cfg.validate(dataclasses.replace(config, **change))  # type: ignore[arg-type]
+    assert told in str(caught.value)
