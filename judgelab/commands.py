@@ -83,7 +83,7 @@ def report_runs(arguments: argparse.Namespace) -> int:
 
 def compare_runs(arguments: argparse.Namespace) -> int:
     """`judgelab compare`."""
-    from judgelab.comparison import compare, print_comparison, print_flips
+    from judgelab.comparison import as_table, compare, print_comparison, print_flips
     from judgelab.settings import AnalysisConfig
     from judgelab.store import find_runs
 
@@ -96,7 +96,7 @@ def compare_runs(arguments: argparse.Namespace) -> int:
         print_flips(comparison)
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        comparison.table.to_csv(arguments.output, index=False)
+        as_table(comparison).to_csv(arguments.output, index=False)
     return EXIT_OK
 
 
@@ -108,7 +108,7 @@ def reproduce_run(arguments: argparse.Namespace) -> int:
 
     comparison = reproduce(RunDirectory.open(arguments.run), arguments.output)
     print_flips(comparison)
-    return EXIT_FAILED if comparison.pairs[0].flips.flipped else EXIT_OK
+    return EXIT_FAILED if comparison.flipped else EXIT_OK
 
 
 def export_run(arguments: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from judgelab.errors import UsageError
 from judgelab.report.clean import printable
 from judgelab.report.difference import differences
 from judgelab.settings import AnalysisConfig, NuggetsConfig, SageConfig
+from judgelab.status import statuses
 from judgelab.store import RunDirectory
 
 if TYPE_CHECKING:
@@ -29,12 +30,23 @@ _TITLES = {"acc": "accuracy, points", "rpag": "RPAG, points"}
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A run against the baseline run. `kappa` is Cohen's between their verdicts, `p_holm` the p-value of
-    `flips.test` adjusted over the comparison's pairs."""
+class Side:
+    """A run of a comparison. `label` are the settings in which not all agree; `caveats` what must be known before its
+    figures are believed, and what its processes do where it lacks records."""
 
     run: Path
     label: str
+    caveats: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One part of a run against the same part of the baseline run: protocols that put several questions to a judge
+    have several, and a difference in one is not thinned by the others. `kappa` is Cohen's between their verdicts,
+    `p_holm` the p-value of `flips.test` adjusted over the comparison's pairs."""
+
+    number: int  # of the side
+    part: str
     flips: Flips
     kappa: Estimate
     p_holm: float
@@ -42,19 +54,21 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs with their common baseline; `settings` that differ make the labels."""
+    """All sides, the baseline first, and the pairs of it and each other one."""
 
-    baseline: Path
-    label: str
+    sides: tuple[Side, ...]
     pairs: tuple[Pair, ...]
-    table: pd.DataFrame
+
+    @property
+    def flipped(self) -> int:
+        """How many verdicts differ from the baseline's."""
+        return sum(len(pair.flips.flipped) for pair in self.pairs)
 
 
 def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Comparison:
     """Set every run beside the first. Raises UsageError if a pair has no judgment in common."""
     from judgelab.metrics.paired import holm
 
-    labels = _labels(runs)
     protocols = [run.manifest["science"]["protocol"]["name"] for run in runs]
     for run, protocol in zip(runs, protocols, strict=True):
         if protocol != protocols[0]:
@@ -63,19 +77,36 @@ def compare(runs: Sequence[RunDirectory], analysis: AnalysisConfig) -> Compariso
                 "judge the same things"
             )
     frames = [_judgments(run, protocols[0]) for run in runs]
-    base = frames[0]
     found = []
-    for run, label, other in zip(runs[1:], labels[1:], frames[1:], strict=True):
-        result = _flips(protocols[0], base, other, analysis)
-        if result.common == 0:
+    for number, (run, frame) in enumerate(zip(runs[1:], frames[1:], strict=True), 1):
+        parts = [(name, *_of(name, frames[0], frame)) for name in dict.fromkeys(frames[0]["part"])]
+        results = [(number, name, one, two, _flips(protocols[0], one, two, analysis)) for name, one, two in parts]
+        results = [each for each in results if each[-1].common]
+        if not results:
             raise UsageError(f"{run.path} and {runs[0].path} have no item and cell in common")
-        found.append((run, label, result, _kappa(base, other, analysis)))
-    adjusted = holm([result.test.value for *_, result, _ in found])
+        found += results
+    adjusted = holm([result.test.value for *_, result in found])
     pairs = tuple(
-        Pair(run.path, label, result, kappa, p_holm)
-        for (run, label, result, kappa), p_holm in zip(found, adjusted, strict=True)
+        Pair(number, part, result, _kappa(one, two, analysis), p_holm)
+        for (number, part, one, two, result), p_holm in zip(found, adjusted, strict=True)
     )
-    return Comparison(runs[0].path, labels[0], pairs, _table(labels[0], pairs))
+    sides = (Side(run.path, label, _caveats(run)) for run, label in zip(runs, _labels(runs), strict=True))
+    return Comparison(tuple(sides), pairs)
+
+
+def _caveats(run: RunDirectory) -> tuple[str, ...]:
+    from judgelab.scoring import caveats
+
+    records, manifest = run.records(), run.manifest
+    items = len({record.item_id for record in records.values()})
+    found = caveats(manifest, items, len(records))
+    if any(line.startswith("incomplete") for line in found):
+        found += [each.line() for each in statuses(run.path)]
+    return tuple(found)
+
+
+def _of(part: str, *frames: pd.DataFrame) -> tuple[pd.DataFrame, ...]:
+    return tuple(frame[frame["part"] == part] for frame in frames)
 
 
 def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
@@ -85,7 +116,7 @@ def _judgments(run: RunDirectory, protocol: str) -> pd.DataFrame:
         case "swapped":
             from judgelab.frames.swapped import frame
 
-            return frame(records)
+            return frame(records).assign(part="all")
         case "nuggets":
             from judgelab.frames.nuggets import battles, labels
             from judgelab.frames.nuggets import judgments as predicted
@@ -132,54 +163,61 @@ def _labels(runs: Sequence[RunDirectory]) -> list[str]:
     return labels if len(set(labels)) == len(labels) else [str(run.path) for run in runs]
 
 
-def _table(baseline: str, pairs: Sequence[Pair]) -> pd.DataFrame:
+def as_table(comparison: Comparison) -> pd.DataFrame:
+    """One row a pair, numbers in full."""
     import pandas as pd
 
     def spread(name: str, estimate: Estimate) -> dict[str, Any]:
         return {name: estimate.value, f"{name}_lo": estimate.lo, f"{name}_hi": estimate.hi}
 
-    return pd.DataFrame(
-        [
-            {
-                "baseline": baseline,
-                "run": pair.label,
-                "path": str(pair.run),
-                "common": pair.flips.common,
-                "scored": pair.flips.scored,
-                "flipped": len(pair.flips.flipped),
-                **spread("flip_rate", pair.flips.rate),
-                **spread("kappa", pair.kappa),
-                **{
-                    k: v
-                    for name, e in pair.flips.differences.items()
-                    for k, v in spread(f"{name}_difference", e).items()
-                },
-                "p": pair.flips.test.value,
-                "p_holm": pair.p_holm,
-            }
-            for pair in pairs
-        ]
-    )
+    baseline = comparison.sides[0]
+    rows = []
+    for pair in comparison.pairs:
+        side = comparison.sides[pair.number]
+        row = {
+            "baseline": baseline.label,
+            "run": side.label,
+            "path": str(side.run),
+            "part": pair.part,
+            "common": pair.flips.common,
+            "scored": pair.flips.scored,
+            "flipped": len(pair.flips.flipped),
+            **spread("flip_rate", pair.flips.rate),
+            **spread("kappa", pair.kappa),
+        }
+        for name, each in pair.flips.differences.items():
+            row |= spread(f"{name}_difference", each)
+        caveats = "; ".join(dict.fromkeys((*baseline.caveats, *side.caveats)))
+        rows.append({**row, "p": pair.flips.test.value, "p_holm": pair.p_holm, "caveats": caveats})
+    return pd.DataFrame(rows)
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """What the runs are, then one line a pair, with intervals."""
+    """What the runs are and what must be known of them, then one line a pair, with intervals."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
     console.width = max(console.width, 132)  # figures cut short would be worse than a wrapped line
-    console.print(Text(f"baseline  {comparison.label}", "bold"))
-    for number, pair in enumerate(comparison.pairs, 1):
-        console.print(Text(f"run {number}     {pair.label}"))
+    names = ["baseline", *(f"run {number}" for number in range(1, len(comparison.sides)))]
+    named = list(zip(names, comparison.sides, strict=True))
+    for name, side in named:
+        console.print(Text(printable(f"{name:<8}  {side.label}"), "bold" if name == "baseline" else ""))
+    for line in dict.fromkeys(line for side in comparison.sides for line in side.caveats):
+        whose = [name for name, side in named if line in side.caveats]
+        where = "" if len(whose) == len(names) else f"{', '.join(whose)}: "
+        console.print(Text(printable(f"WARNING: {where}{line}"), "bold yellow"))
     table = Table(box=None, pad_edge=False)
     measured = [_TITLES[name] for name in comparison.pairs[0].flips.differences]
-    for heading in ("run", "common", "flipped", "flip rate", "kappa", *measured, "p (Holm)"):
+    table.add_column("run", justify="right")
+    table.add_column("part", no_wrap=True)
+    for heading in ("common", "flipped", "flip rate", "kappa", *measured, "p (Holm)"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for number, pair in enumerate(comparison.pairs, 1):
+    for pair in comparison.pairs:
         table.add_row(
-            str(number),
+            str(pair.number),
+            pair.part,
             f"{pair.flips.scored}/{pair.flips.common}",
             str(len(pair.flips.flipped)),
             _spread(pair.flips.rate, ".3f"),
@@ -202,7 +240,8 @@ def print_flips(comparison: Comparison) -> None:
         rate = pair.flips.rate
         console.print(
             Text(
-                f"{pair.label}: {len(pair.flips.flipped)} of {pair.flips.scored} verdicts flip "
+                printable(f"{comparison.sides[pair.number].label}, {pair.part}: ")
+                + f"{len(pair.flips.flipped)} of {pair.flips.scored} verdicts flip "
                 f"({rate.value:.4f} [{rate.lo:.4f}, {rate.hi:.4f}]); {pair.flips.common - pair.flips.scored} common "
                 "records lack a verdict on either side"
             )

@@ -79,7 +79,7 @@ def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
         "dataset": science["dataset"]["name"],
         "judge": science["judge"]["name"],
         "engine": science["engine"]["kind"],
-        "setting": _setting(science) | analysis.told(protocol),
+        "setting": setting_of(science) | analysis.told(protocol),
         "analysis": analysis.plain(protocol),
         "n_items": items,
         "complete": items == int(manifest["n_items"]) and len(records) == manifest.get("n_records", len(records)),
@@ -87,7 +87,7 @@ def figures_of(run: RunDirectory, analysis: Analysis) -> Scored:
             "judged": sum(record.verdict is not None for record in records),
             "unscored": dict(sorted(unscored.items())),
         },
-        "warnings": _warnings(manifest, items, len(records)),
+        "warnings": caveats(manifest, items, len(records)),
         "metrics": {name: estimate_json(each) for name, each in figures.metrics.items()},
         "baselines": {
             judge: {name: estimate_json(each) for name, each in rows.items()}
@@ -162,7 +162,7 @@ _TABLES: Last[tuple[pd.DataFrame, pd.DataFrame]] = Last()
 _FREE: Last[ThresholdFree] = Last()
 
 
-def _setting(science: Mapping[str, Any]) -> dict[str, str]:
+def setting_of(science: Mapping[str, Any]) -> dict[str, str]:
     """What a reader needs to know of a run in one line."""
     asked = science["protocol"] | {
         "backend": science["engine"].get("backend"),
@@ -257,8 +257,8 @@ def _sortable(value: Any) -> float | str:
     return float(value) if isinstance(value, int | float) else str(value)
 
 
-def _warnings(manifest: Mapping[str, Any], items: int, records: int) -> list[str]:
-    """What a reader must know before believing a figure."""
+def caveats(manifest: Mapping[str, Any], items: int, records: int) -> list[str]:
+    """What a reader must know before believing a figure of a run with records of so many items."""
     found = []
     science = manifest["science"]
     if science["engine"]["kind"] == "scripted":

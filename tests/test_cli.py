@@ -111,7 +111,7 @@ def test_run_score_report_compare_reproduce(tmp_path: Path) -> None:
     compared = judgelab(tmp_path, "compare", *runs, "-o", "c.csv", "--flips")
     assert compared.returncode == 0, compared.stderr
     assert "scripted-random" in compared.stdout
-    assert (tmp_path / "c.csv").read_text().startswith("baseline,run,path,common,scored,flipped")
+    assert (tmp_path / "c.csv").read_text().startswith("baseline,run,path,part,common,scored,flipped")
     reproduced = judgelab(tmp_path, "reproduce", runs[0])
     assert reproduced.returncode == 0, reproduced.stderr
     assert "0 of 24 verdicts flip" in reproduced.stdout

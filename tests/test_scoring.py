@@ -103,7 +103,7 @@ def test_points_of_a_sweep_are_rows_of_the_table(
     script = runpy.run_path(str(Path(__file__).parents[1] / "experiments" / "tabulate.py"))
     assert script["main"]([str(run_.path)]) == 0
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| demo")]
-    told = ["held out over 5 folds", "tie_threshold 0.05", "tie_threshold 0.1", "tie_threshold 0.2"]
+    told = ["| held out over 5 folds |", "| 0.05 |", "| 0.1 |", "| 0.2 |"]
     assert len(rows) == len(told)
     for row, part in zip(rows, told, strict=True):
         assert part in row

@@ -119,8 +119,8 @@ def labels(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def judgments(battles: pd.DataFrame, labels: pd.DataFrame, predicted: Sequence[str | None]) -> pd.DataFrame:
-    """What a comparison of runs needs: `item_id`, `cell`, `group`, `verdict`, `right` against people (NaN where they
-    said nothing).
+    """What a comparison of runs needs: `item_id`, `cell`, the `part` of the protocol, `group`, `verdict`, `right`
+    against people (NaN where they said nothing).
 
     One row a battle and cell (`nuggets`, with the outcome `predicted` by them, `ab`, `ba`), a vote that both are bad
     being a tie; and one a label beside people's, its cell naming answer and nugget. A failed label is no verdict.
@@ -131,19 +131,26 @@ def judgments(battles: pd.DataFrame, labels: pd.DataFrame, predicted: Sequence[s
     for battle, outcome in zip(battles.to_dict("records"), predicted, strict=True):
         truth = {"tie (bothbad)": "tie"}.get(battle["vote"], battle["vote"])
         verdicts = {"nuggets": outcome, "ab": battle["verdict_ab"], "ba": battle["verdict_ba"]}
-        rows += [_judgment(battle, cell, verdicts[cell], truth) for cell in verdicts if battle[f"asked_{cell}"]]
+        rows += [
+            _judgment(battle, cell, "nuggets" if cell == "nuggets" else "pairwise judge", verdicts[cell], truth)
+            for cell in verdicts
+            if battle[f"asked_{cell}"]
+        ]
     for label in labels[labels["human_label"].notna()].to_dict("records"):
         verdict = None if label["label"] == FAILED else label["label"]
-        rows.append(_judgment(label, f"{label['answer']}:{label['index']}", verdict, label["human_label"]))
-    table = pd.DataFrame(rows, columns=["item_id", "cell", "group", "verdict", "right"])
+        rows.append(_judgment(label, f"{label['answer']}:{label['index']}", "labels", verdict, label["human_label"]))
+    table = pd.DataFrame(rows, columns=["item_id", "cell", "part", "group", "verdict", "right"])
     table["verdict"] = table["verdict"].astype(object).where(table["verdict"].notna(), None)
     table["right"] = pd.to_numeric(table["right"]).astype(float)
     return table
 
 
-def _judgment(row: Mapping[Hashable, object], cell: str, verdict: str | None, truth: str | None) -> dict[str, object]:
+def _judgment(
+    row: Mapping[Hashable, object], cell: str, part: str, verdict: str | None, truth: str | None
+) -> dict[str, object]:
     right = math.nan if verdict is None or truth is None else float(verdict == truth)
-    return {"item_id": row["item_id"], "cell": cell, "group": row["group"], "verdict": verdict, "right": right}
+    about = {"item_id": row["item_id"], "cell": cell, "part": part, "group": row["group"]}
+    return {**about, "verdict": verdict, "right": right}
 
 
 def _battle(item_id: str, cells: Mapping[str, Record]) -> dict[str, object] | None:

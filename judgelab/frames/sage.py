@@ -5,6 +5,7 @@ Invariant: a row holds what was recorded; a verdict that is missing is None, wha
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -91,20 +92,26 @@ def trials(records: Iterable[Record]) -> pd.DataFrame:
     return table
 
 
+PARTS = {"judged": "the judge", "none": "without evidence", "reference": "with gold answers"}
+
+
 def judgments(table: pd.DataFrame, truth: Iterable[object]) -> pd.DataFrame:
-    """What a comparison of runs needs: `item_id`, `cell`, `group`, `verdict`, `right` against `truth` (row by row)."""
+    """What a comparison of runs needs, one row a judgment that was asked for: `item_id`, `cell`, the `part` of the
+    protocol, `group`, `verdict`, `right` against `truth` (one an item; NaN where nobody knows)."""
     import pandas as pd
 
-    verdicts = table["verdict_judged"].tolist()
-    right = [
-        float(v == t) if v is not None and t is not None else float("nan") for v, t in zip(verdicts, truth, strict=True)
-    ]
-    return pd.DataFrame(
+    rows = [
         {
-            "item_id": table["item_id"],
-            "cell": "judged",
-            "group": table["group"],
-            "verdict": pd.Series([None if v is None else str(v) for v in verdicts], index=table.index, dtype=object),
-            "right": right,
+            "item_id": item["item_id"],
+            "cell": cell,
+            "part": part,
+            "group": item["group"],
+            "verdict": None if (verdict := item[f"verdict_{cell}"]) is None else str(verdict),
+            "right": math.nan if verdict is None or known is None else float(verdict == known),
         }
-    )
+        for item, known in zip(table.to_dict("records"), truth, strict=True)
+        for cell, part in PARTS.items()
+        if item[f"asked_{cell}"]
+    ]
+    made = pd.DataFrame(rows, columns=["item_id", "cell", "part", "group", "verdict", "right"], dtype=object)
+    return made.astype({"right": float})

@@ -8,12 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judgelab.metrics.estimate import Estimate
+from judgelab.report.difference import told
 from judgelab.report.numbers import NONE, from_json, value_of
 from judgelab.report.parts import Layout
 from judgelab.settings import Config
+
+if TYPE_CHECKING:
+    from judgelab.report.run_report import RunReport
 
 
 @dataclass(frozen=True)
@@ -136,4 +140,15 @@ def title(summary: Mapping[str, Any]) -> str:
 
 def setting_line(summary: Mapping[str, Any]) -> str:
     """Swap, condition, form and candidates in one line."""
-    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in summary["setting"].items())
+    return in_words(summary["setting"])
+
+
+def in_words(setting: Mapping[str, str]) -> str:
+    """`verdict form label, seed 3`."""
+    return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in setting.items())
+
+
+def remarks(reports: Sequence[RunReport]) -> list[str]:
+    """What stands beside the judge where several runs are shown: no two runs that differ have the same."""
+    settings = told([each.manifest["science"] for each in reports], [each.setting for each in reports])
+    return [f"{each.summary['dataset']}, {in_words(one)}" for each, one in zip(reports, settings, strict=True)]

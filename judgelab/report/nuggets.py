@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from judgelab.metrics.arena import NuggetFigures
-from judgelab.report.headline import setting_line
+from judgelab.report.headline import remarks
 from judgelab.report.nugget_csv import csv_files
 from judgelab.report.nugget_drawings import figures
 from judgelab.report.nugget_judgments import judgment
@@ -104,10 +104,10 @@ def together(reports: Sequence[RunReport]) -> tuple[TableView | FigureView, ...]
         Row(
             r.judge,
             tuple(r.metrics[n] for n in kept),
-            f"{r.summary['dataset']}, {setting_line(r.summary)}",
+            remark,
             link=r.anchor,
         )
-        for r in reports
+        for r, remark in zip(reports, remarks(reports), strict=True)
     ]
     return (table("Main figures of each run.", "run", [Column(titles[n], "estimate") for n in kept], rows),)
 

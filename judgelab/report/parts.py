@@ -118,7 +118,8 @@ class Layout:
     """Which figures stand first, what they are called, and the trivial judges beside them.
 
     `headline`, `quality` and `baselines` map a name in summary.json to its title, in order; `main` are the figures
-    that stand out; `trivial` says what a quality figure is without any judge.
+    that stand out; `trivial` says what a quality figure is without any judge; `test` is a p-value in summary.json
+    that is adjusted over the runs that are shown together, and its title.
     """
 
     headline: Mapping[str, str]
@@ -127,6 +128,7 @@ class Layout:
     quality: Mapping[str, str]
     trivial: Mapping[str, str] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)  # what a baseline shows where it has no such figure
+    test: tuple[str, str] | None = None
     hide_empty: bool = False  # leave out figures of which the run has no case at all
 
 

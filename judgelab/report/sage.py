@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from judgelab.metrics.paired import holm
 from judgelab.metrics.sage_figures import SageFigures
 from judgelab.records import Record
-from judgelab.report.headline import setting_line
+from judgelab.report.headline import remarks
 from judgelab.report.numbers import number
 from judgelab.report.parts import (
     Column,
@@ -44,6 +44,7 @@ LAYOUT = Layout(
         "base_rate": "share that people call True",
     },
     main=MAIN,
+    test=("mcnemar_none", "with against without evidence, McNemar p, Holm"),
     baselines={
         "always_true": "always True",
         "always_false": "always False",
@@ -100,10 +101,10 @@ def together(reports: Sequence[RunReport]) -> tuple[TableView | FigureView, ...]
         Row(
             r.judge,
             (*(r.metrics[name] for name in MAIN), r.metrics["accuracy_difference"], number(p, "p")),
-            f"{r.summary['dataset']}, {setting_line(r.summary)}",
+            remark,
             link=r.anchor,
         )
-        for r, p in zip(reports, adjusted, strict=True)
+        for r, p, remark in zip(reports, adjusted, remarks(reports), strict=True)
     ]
     gain = Column("gain over no evidence, points", "estimate")
     return (table("Main figures of each run.", "run", [*columns, gain, Column("McNemar p, Holm")], rows),)

@@ -14,7 +14,7 @@ from judgelab.metrics.paired import holm
 from judgelab.metrics.rpag import VERDICTS, SwappedFigures
 from judgelab.records import Record
 from judgelab.report import swapped_figures as draw
-from judgelab.report.headline import beside, setting_line
+from judgelab.report.headline import beside, remarks
 from judgelab.report.numbers import number, percent, whole_of
 from judgelab.report.parts import (
     Column,
@@ -49,6 +49,7 @@ LAYOUT = Layout(
         "not_attempted": "NOT_ATTEMPTED",
     },
     main=HEADLINE,
+    test=("mcnemar_oo_ss", "McNemar p, Holm"),
     baselines={"always_a": "always A", "always_b": "always B", "random": "random", "majority": "majority"},
     quality={
         "mcnemar_oo_ss": "oo against ss, McNemar p",
@@ -161,7 +162,7 @@ def swap_figure(reports: Sequence[RunReport]) -> FigureView:
 def together(reports: Sequence[RunReport]) -> tuple[TableView | FigureView, ...]:
     """RPAG as a forest, the headline figures of each run, and the trivial judges on the same judgments."""
     adjusted = holm([report.metrics["mcnemar_oo_ss"].value for report in reports])
-    named = [(report, f"{report.summary['dataset']}, {setting_line(report.summary)}") for report in reports]
+    named = list(zip(reports, remarks(reports), strict=True))
     return (
         swap_figure(reports),
         table(

@@ -131,13 +131,13 @@ def test_judgments_to_compare_runs_by() -> None:
     )
     plain = sheet("p", systems=("run",), answers=("x",), nuggets=nuggets, vote=None)
     table = judgments(battles(records), labels([*records, plain]), ["tie", None])
-    rows = [(r["item_id"], r["cell"], r["verdict"]) for r in table.to_dict("records")]
+    rows = [(r["item_id"], r["cell"], r["part"], r["verdict"]) for r in table.to_dict("records")]
     assert rows == [
-        ("i", "nuggets", "tie"),
-        ("i", "ab", "model_b"),
-        ("j", "nuggets", None),
-        ("p", "0:0", "support"),
-        ("p", "0:1", None),
+        ("i", "nuggets", "nuggets", "tie"),
+        ("i", "ab", "pairwise judge", "model_b"),
+        ("j", "nuggets", "nuggets", None),
+        ("p", "0:0", "labels", "support"),
+        ("p", "0:1", "labels", None),
     ]
     assert table["right"].tolist() == pytest.approx([1, 0, math.nan, 1, math.nan], nan_ok=True)
     assert judgments(battles([]), labels([]), []).empty

@@ -127,7 +127,9 @@ def test_figures_do_not_depend_on_the_order_of_records() -> None:
 
 def test_judgments_for_a_comparison() -> None:
     rows, _ = with_truth(trials(run(10)), Truth.auto)
-    got = judgments(rows, rows["truth"])
+    every = judgments(rows, rows["truth"])
+    assert list(dict.fromkeys(every["part"])) == ["the judge", "without evidence", "with gold answers"]
+    got = every[every["part"] == "the judge"]
     assert got["verdict"].tolist()[-1] is None
     assert got["right"].tolist()[:9] == [1.0] * 9
     assert math.isnan(got["right"].tolist()[-1])

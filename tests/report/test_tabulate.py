@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import synthetic
 
+from judgelab.errors import JudgelabError
 from judgelab.metrics.paired import holm
 from judgelab.scoring import Analysis, figures_of
+from judgelab.status import Watch
 from judgelab.store import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,7 +82,7 @@ def test_what_is_incomplete_or_missing_is_named(
     text = capsys.readouterr().out
     assert "incomplete: 20 of 25 items have records" in text
     assert "no record yet" in text
-    assert "- qwen|2.5 on nq_open: no figures for type_changing, standard, label\n" in text
+    assert "- qwen|2.5 on nq_open: no figures for swap type_changing\n" in text
     assert "- idle on nq_open: no figures for" in text
     assert "qwen\\|2.5" in text
 
@@ -90,9 +93,36 @@ def test_published_values_stand_beside_runs_on_the_same_data(
     script.main([str(tmp_path)])
     paper = [line for line in capsys.readouterr().out.splitlines() if "(paper)" in line]
     assert len(paper) == 1
-    assert "| nq_open | type_preserving | standard |" in paper[0]
+    assert "| nq_open | type_preserving | model | gpt-5 (paper) |" in paper[0]
     assert "| +2.8 |" in paper[0]
     assert "a change of -2.8 points under swap" in paper[0]
+
+
+def test_a_run_without_figures_says_how_its_processes_ended(
+    script: ModuleType, runs: list[RunDirectory], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(JudgelabError), Watch(runs[3].path, "1/2"):
+        raise JudgelabError("no free GPU memory")
+    with Watch(runs[2].path, None):
+        pass
+    about = runs[2].path / "status.json"
+    silent = about.read_text().replace('"complete"', '"running"')
+    about.write_text(re.sub(r'"updated": "\d{4}', '"updated": "2001', silent))
+    script.main([str(runs[2].path), str(runs[3].path)])
+    text = capsys.readouterr().out
+    assert "no record yet; failed: no free GPU memory (shard 1/2, process " in text
+    assert "incomplete: 20 of 25 items have records; died without a word (process " in text
+
+
+def test_runs_that_differ_in_any_setting_can_be_told_apart(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in (0, 1):
+        synthetic.run_directory(tmp_path, synthetic.records(4, seed=seed), k=str(seed), n_items=4)
+    script.main([str(tmp_path)])
+    head, _, *rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    column = head.split(" | ").index("k")
+    assert [row.split(" | ")[column] for row in rows if "(paper)" not in row] == ["0", "1"]
 
 
 def test_no_runs_is_one_clear_line(script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
