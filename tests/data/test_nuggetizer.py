@@ -47,7 +47,7 @@ def record(item: NuggetItem) -> Record:
         ),
         "given",
     )
-    return Record(item.item_id, item.item_id, "", "done", sheet)
+    return Record(item.item_id, item.item_id, "nuggets", "assigned", sheet)
 
 
 def test_an_assignment_is_an_item_with_one_answer(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_scores_of_the_worked_example_and_means(tmp_path: Path) -> None:
     ]
     none = [nugget("e", "okay", "failed")]  # nothing vital, and what failed counts 0
     sheets = [
-        Record("1", "1", "", "done", Sheet("q1", "t1", ("r",), ("x",), tuple(_nugget(n) for n in four), "both")),
-        Record("2", "2", "", "done", Sheet("q2", "t2", ("r",), ("y",), tuple(_nugget(n) for n in none), "both")),
+        Record("1", "1", "nuggets", "assigned", Sheet("q1", "t1", ("r",), ("x",), tuple(_nugget(n) for n in four), "both")),
+        Record("2", "2", "nuggets", "assigned", Sheet("q2", "t2", ("r",), ("y",), tuple(_nugget(n) for n in none), "both")),
     ]
     (path,) = export_nuggetizer(sheets, tmp_path).metrics
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -169,12 +169,16 @@ def test_scores_of_the_worked_example_and_means(tmp_path: Path) -> None:
 def test_battles_and_lists_of_their_own_go_by_item(tmp_path: Path) -> None:
     one, other = (Nugget("n", "vital", ("support", "not_support")),), (Nugget("m", "okay", ("support",)),)
     sheets = [
-        Record("r1", "battle-1", "", "done", Sheet("q", "g", ("a", "b"), ("x y", ""), one, "both")),
+        Record("r1", "battle-1", "nuggets", "assigned", Sheet("q", "g", ("a", "b"), ("x y", ""), one, "both")),
         Record(
-            "r2", "t1:a", "", "done", Sheet("q", "t1", ("a",), ("x",), (Nugget("n", "vital", ("support",)),), "both")
+            "r2",
+            "t1:a",
+            "",
+            "assigned",
+            Sheet("q", "t1", ("a",), ("x",), (Nugget("n", "vital", ("support",)),), "both"),
         ),
-        Record("r3", "t1:b", "", "done", Sheet("q", "t1", ("b",), ("x",), other, "both")),
-        Record("r4", "none", "", "done", Sheet("q", "t5", ("b",), ("x",), (), "both")),
+        Record("r3", "t1:b", "nuggets", "assigned", Sheet("q", "t1", ("b",), ("x",), other, "both")),
+        Record("r4", "none", "nuggets", "assigned", Sheet("q", "t5", ("b",), ("x",), (), "both")),
         Record("r5", "other", "oo", "1", Triplet("q", "r", "c", "oo", "1", "s", "o", "s")),
     ]
     written = export_nuggetizer(sheets, tmp_path)

@@ -187,7 +187,7 @@ def test_nist_labels_come_out_as_they_went_in(data_dir: Path, tmp_path: Path) ->
             for nugget, label in zip(item.nuggets, response.labels, strict=True)
         )
         sheet = Sheet(item.question, item.group, (response.system,), (response.text,), nuggets, "given")
-        records.append(Record(item.item_id, item.item_id, "", "done", sheet))
+        records.append(Record(item.item_id, item.item_id, "nuggets", "assigned", sheet))
     written = export_nuggetizer(records, tmp_path)
     published = data_dir / "trec_rag24" / "nugget_assignment.20241108.jl"
 
