@@ -152,8 +152,12 @@ def test_scores_of_the_worked_example_and_means(tmp_path: Path) -> None:
     ]
     none = [nugget("e", "okay", "failed")]  # nothing vital, and what failed counts 0
     sheets = [
-        Record("1", "1", "nuggets", "assigned", Sheet("q1", "t1", ("r",), ("x",), tuple(_nugget(n) for n in four), "both")),
-        Record("2", "2", "nuggets", "assigned", Sheet("q2", "t2", ("r",), ("y",), tuple(_nugget(n) for n in none), "both")),
+        Record(
+            "1", "1", "nuggets", "assigned", Sheet("q1", "t1", ("r",), ("x",), tuple(_nugget(n) for n in four), "both")
+        ),
+        Record(
+            "2", "2", "nuggets", "assigned", Sheet("q2", "t2", ("r",), ("y",), tuple(_nugget(n) for n in none), "both")
+        ),
     ]
     (path,) = export_nuggetizer(sheets, tmp_path).metrics
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -173,7 +177,7 @@ def test_battles_and_lists_of_their_own_go_by_item(tmp_path: Path) -> None:
         Record(
             "r2",
             "t1:a",
-            "",
+            "nuggets",
             "assigned",
             Sheet("q", "t1", ("a",), ("x",), (Nugget("n", "vital", ("support",)),), "both"),
         ),
