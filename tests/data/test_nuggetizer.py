@@ -183,7 +183,7 @@ def test_battles_and_lists_of_their_own_go_by_item(tmp_path: Path) -> None:
         ),
         Record("r3", "t1:b", "nuggets", "assigned", Sheet("q", "t1", ("b",), ("x",), other, "both")),
         Record("r4", "none", "nuggets", "assigned", Sheet("q", "t5", ("b",), ("x",), (), "both")),
-        Record("r5", "other", "oo", "A", Triplet("q", "r", "c", "oo", "1", "s", "o", "s")),
+        Record("r5", "other", "oo", "CORRECT", Triplet("q", "r", "c", "oo", "1", "s", "o", "s")),
     ]
     written = export_nuggetizer(sheets, tmp_path)
     lines = [json.loads(line) for line in written.assignments.read_text(encoding="utf-8").splitlines()]
