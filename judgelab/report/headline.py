@@ -79,9 +79,9 @@ def headline(summary: Mapping[str, Any], layout: Layout) -> tuple[HeadlineRow, .
 
 
 def beside(summary: Mapping[str, Any], judge: str, names: Sequence[str]) -> str:
-    """Some figures of one baseline in a phrase, for tables of many runs: `0.500 / 0.500 / 0.0`."""
+    """Those of some figures that one baseline has, in a phrase, for tables of many runs: `0.500 / 0.500 / 0.0`."""
     found = summary["baselines"].get(judge, {})
-    return " / ".join(value_of(from_json(found[name])) if name in found else NONE for name in names)
+    return " / ".join(value_of(from_json(found[name])) for name in names if name in found) or NONE
 
 
 def quality(summary: Mapping[str, Any], layout: Layout) -> tuple[QualityRow, ...]:
