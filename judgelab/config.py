@@ -30,6 +30,7 @@ from judgelab.settings import (
     SwappedConfig,
     TransformersConfig,
     VllmConfig,
+    check_analysis,
 )
 
 ENGINES: Mapping[str, type[EngineConfig]] = {
@@ -240,6 +241,8 @@ def validate(config: Config) -> None:
         f"from 100 to {MOST_RESAMPLES} (10000 for papers)",
     )
     need(analysis.min_type >= 1, "analysis.min_type", analysis.min_type, "at least 1")
+    if isinstance(config.protocol, NuggetsConfig):
+        check_analysis(config.protocol)
     if config.shard is not None:
         parse_shard(config.shard)
     if isinstance(config.engine, VllmConfig | AutoConfig) and "hf_token" in config.engine.args:

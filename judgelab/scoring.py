@@ -18,7 +18,15 @@ from judgelab.errors import JudgelabError, UsageError
 from judgelab.journal import write_atomic
 from judgelab.last import Last
 from judgelab.records import Record, content_hash
-from judgelab.settings import AnalysisConfig, Config, NuggetsConfig, ProtocolConfig, SageConfig, analysis_defaults
+from judgelab.settings import (
+    AnalysisConfig,
+    Config,
+    NuggetsConfig,
+    ProtocolConfig,
+    SageConfig,
+    analysis_defaults,
+    check_analysis,
+)
 from judgelab.store import RunDirectory, Stamp
 
 if TYPE_CHECKING:
@@ -145,11 +153,11 @@ def _nugget_figures(
     stamp: Stamp, records: Sequence[Record], settings: NuggetsConfig, analysis: AnalysisConfig, seed: int
 ) -> tuple[pd.DataFrame, Figures]:
     from judgelab.frames.nuggets import battles, labels
-    from judgelab.metrics.arena import check, figures_at_threshold
+    from judgelab.metrics.arena import figures_at_threshold
     from judgelab.metrics.threshold_free import threshold_free
     from judgelab.metrics.votes import Sampling
 
-    check(settings)
+    check_analysis(settings)
     sampling = Sampling.of(analysis, seed)
     tables = _TABLES.get(stamp, lambda: (battles(records), labels(records)))
     shared = content_hash([cfg.plain(replace(settings, tie_threshold=None)), cfg.plain(analysis), seed])

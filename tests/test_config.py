@@ -195,6 +195,13 @@ def test_values_that_no_run_could_have_name_their_key(override: str, key: str) -
         cfg.validate(config)
 
 
+@pytest.mark.parametrize("override", ["protocol.tie_threshold=2", "protocol.folds=1", "protocol.class_min=11"])
+def test_an_analysis_that_means_nothing_is_refused_before_the_first_call(override: str) -> None:
+    config = composition.compose(["engine=scripted", "protocol=nuggets", override])
+    with pytest.raises(UsageError, match=f"^{re.escape(override)}"):
+        cfg.validate(config)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgelab.errors import UsageError
 from judgelab.metrics.distributions import Curve
 from judgelab.metrics.duels import Duels
 from judgelab.metrics.estimate import Estimate
@@ -39,7 +38,7 @@ from judgelab.metrics.votes import (
     no_figures,
     suffixed,
 )
-from judgelab.settings import AnalysisConfig, NuggetsConfig, Score
+from judgelab.settings import AnalysisConfig, NuggetsConfig, Score, check_analysis
 from judgelab.settings.nuggets import BothBad
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def nugget_figures(
 
     Raises UsageError for settings that mean nothing.
     """
-    check(settings)
+    check_analysis(settings)
     sampling = Sampling.of(analysis, seed)
     return figures_at_threshold(threshold_free(battles, labels, settings, sampling), settings, sampling)
 
@@ -178,7 +177,7 @@ def figures_at_threshold(free: ThresholdFree, settings: NuggetsConfig, sampling:
 
 def predictions(battles: pd.DataFrame, settings: NuggetsConfig, seed: int) -> tuple[str | None, ...]:
     """The outcome that the nuggets predict for each battle, at held-out thresholds or the given one; None without."""
-    check(settings)
+    check_analysis(settings)
     return _named(_predict(arena_of(battles, settings, seed), settings).outcomes)
 
 
@@ -251,13 +250,3 @@ def _baselines(
         for rule in ("majority", "longer_wins", "longer_wins_chars", "longer_tuned")
     }
     return {rule: counted.figures(rule, settings.bothbad) for rule in trivial}, gains
-
-
-def check(settings: NuggetsConfig) -> None:
-    """Raise UsageError for settings of the analysis that mean nothing."""
-    if settings.folds < 2:
-        raise UsageError(f"protocol.folds={settings.folds}: must be 2 or more")
-    if settings.tie_threshold is not None and not 0 <= settings.tie_threshold <= 1:
-        raise UsageError(f"protocol.tie_threshold={settings.tie_threshold}: must be from 0 to 1, or null to choose it")
-    if not 0 <= settings.class_min <= 10:
-        raise UsageError(f"protocol.class_min={settings.class_min}: must be from 0 to 10")

@@ -45,6 +45,11 @@ class Shelf:
 class Library(Protocol):
     """Where the chunks of an item's pages come from."""
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Whatever beside the settings decides which chunks are found."""
+        ...
+
     async def chunks(self, item: NuggetItem) -> Shelf:
         """The best chunks for the item's question."""
         ...
@@ -73,8 +78,8 @@ class Nuggets:
         self._grades = SUPPORT if settings.grades == 3 else (SUPPORT[0], SUPPORT[2])
 
     def fingerprint(self) -> str:
-        """Content hash of everything written in code that changes what is asked."""
-        return content_hash([PROCEDURE, prompts.fingerprint()])
+        """Content hash of everything beside the settings that changes what is asked."""
+        return content_hash([PROCEDURE, prompts.fingerprint(), *self._library.identity])
 
     def record_ids(self, item: NuggetItem) -> tuple[str, ...]:
         """The ids of an item's records, in the order of its cells."""

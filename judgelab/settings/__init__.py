@@ -25,6 +25,7 @@ from judgelab.settings.nuggets import (
     PageMode,
     Retriever,
     Score,
+    check_analysis,
 )
 from judgelab.settings.protocol import ProtocolConfig, VerdictForm
 from judgelab.settings.roles import analysis, analysis_defaults, analysis_of, operational, scientific
@@ -71,6 +72,7 @@ __all__ = [
     "analysis",
     "analysis_defaults",
     "analysis_of",
+    "check_analysis",
     "operational",
     "scientific",
 ]

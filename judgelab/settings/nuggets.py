@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from judgelab.errors import UsageError
 from judgelab.settings.protocol import ProtocolConfig, VerdictForm
 from judgelab.settings.roles import analysis, operational
 
@@ -102,7 +103,7 @@ class NuggetsConfig(ProtocolConfig):
     chunk_sentences: int = 10
     chunk_overlap: int = 2
     retriever: Retriever = Retriever.bm25
-    embedder: str | None = None  # local directory or hub id of a sentence embedder
+    embedder: str | None = operational(None)  # folder of a sentence embedder; its content is in the protocol's hash
     pool: ChunkPool = ChunkPool.own
     pages: PageMode = operational(PageMode.fetch)
     pairwise: bool = True  # judge each battle in both orders as well
@@ -115,3 +116,13 @@ class NuggetsConfig(ProtocolConfig):
     bothbad: BothBad = analysis(BothBad.tie)
     folds: int = analysis(5)
     class_min: int = analysis(7)  # a question is of its highest attributes' classes from this rating on
+
+
+def check_analysis(settings: NuggetsConfig) -> None:
+    """Raise UsageError for settings of the analysis that mean nothing."""
+    if settings.folds < 2:
+        raise UsageError(f"protocol.folds={settings.folds}: must be 2 or more")
+    if settings.tie_threshold is not None and not 0 <= settings.tie_threshold <= 1:
+        raise UsageError(f"protocol.tie_threshold={settings.tie_threshold}: must be from 0 to 1, or null to choose it")
+    if not 0 <= settings.class_min <= 10:
+        raise UsageError(f"protocol.class_min={settings.class_min}: must be from 0 to 10")

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
-from judgelab.errors import UsageError
+from judgelab.errors import JudgelabError, UsageError
 from judgelab.items import NuggetItem, Page, Response
 from judgelab.pages.library import Library
 from judgelab.pages.status import PageStatus
@@ -73,7 +74,25 @@ def test_embedding_needs_a_model_that_is_there() -> None:
     with pytest.raises(UsageError, match=r"protocol\.embedder"):
         Library(NuggetsConfig(retriever=Retriever.embedding), (ITEM,), None)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="no local directory"):
-        shelf(ITEM, retriever=Retriever.embedding, embedder="nowhere")
+        Library(NuggetsConfig(retriever=Retriever.embedding, embedder="nowhere"), (ITEM,), None)  # type: ignore[arg-type]
+
+
+def test_a_folder_without_a_model_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(JudgelabError, match=r"^protocol\.embedder=.*not a model that transformers can load [^\n]*$"):
+        shelf(ITEM, retriever=Retriever.embedding, embedder=str(tmp_path))
+
+
+def test_an_embedder_is_known_by_its_content(tmp_path: Path) -> None:
+    def identity() -> tuple[str, ...]:
+        settings = NuggetsConfig(retriever=Retriever.embedding, embedder=str(tmp_path))
+        return Library(settings, (ITEM,), None).identity  # type: ignore[arg-type]
+
+    (tmp_path / "config.json").write_text("{}")
+    first = identity()
+    (tmp_path / "config.json").write_text('{"hidden_size": 8}')
+    assert len(first) == 1
+    assert identity() != first
+    assert Library(NuggetsConfig(), (ITEM,), None).identity == ()  # type: ignore[arg-type]
 
 
 def test_embeddings_of_a_local_model_rank_chunks(embedded_judge) -> None:  # type: ignore[no-untyped-def]
